@@ -14,195 +14,120 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlgraph import errors as errors
-from hlgraph.errors import HLGraphError
-from hlgraph.records import (
-    Answer,
-    AnswerSentence,
-    Choice,
-    Chunk,
-    Citation,
-    Community,
-    Document,
-    Domain,
-    Entity,
-    Evidence,
-    Fact,
-    Hit,
-    Kind,
-    Relationship,
-    Source,
-    Statement,
-    Summary,
-    Topic,
-)
 
 if TYPE_CHECKING:
-    from hlgraph.answer.events import AnswerEvent, AnswerEvidence, AnswerPiece
-    from hlgraph.answer.plan import AnswerPlan
-    from hlgraph.answer.request import AnswerMode, AnswerRequest, AnswerStyle
-    from hlgraph.answer.verify import Unsupported, Verify
-    from hlgraph.evaluate.answering import ReaderOptions, Readers
-    from hlgraph.evaluate.datasets import Question
-    from hlgraph.evaluate.judges.report import JudgeOptions
-    from hlgraph.evaluate.questions.record import MadeQuestion, QuestionSet
-    from hlgraph.evaluate.report import Evaluation
-    from hlgraph.extract.quarantine import Quarantined
-    from hlgraph.index.communities import BuiltCommunities
-    from hlgraph.index.hierarchy import BuiltHierarchy, HierarchyQuery
-    from hlgraph.ingest.batches import BatchReport
-    from hlgraph.ingest.options import IngestOptions
-    from hlgraph.ingest.plan import Plan
-    from hlgraph.ingest.report import Failure, Report
-    from hlgraph.ingest.run import Ingestion
-    from hlgraph.models.accounts.budget import Budget, ExpectedCost
-    from hlgraph.models.accounts.ledger import GroupBy, Spent
-    from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
-    from hlgraph.models.protocols import ChatModel, Embedder, Reranker
-    from hlgraph.progress import OnProgress, Progress
-    from hlgraph.read.outcomes import Files, LeftOut
-    from hlgraph.read.table_mapping import AnyTableMapping, TableColumn, TableMapping
-    from hlgraph.resolve.candidates import CandidateQuery, Candidates
-    from hlgraph.resolve.decide import JudgedMerges
-    from hlgraph.retrieve.request import Explanation, Mode, SearchRequest, SearchResult, Unit
-    from hlgraph.retrieve.retriever import Retriever
-    from hlgraph.sdk.aio import AsyncHLGraph
-    from hlgraph.sdk.align import Alignment
-    from hlgraph.sdk.answers import Answers
-    from hlgraph.sdk.backup import restore
-    from hlgraph.sdk.batches import Batches
-    from hlgraph.sdk.client import HLGraph, connect
-    from hlgraph.sdk.communities import Communities, FoundCommunities
-    from hlgraph.sdk.domain import CorpusDomain, InferredDomain
-    from hlgraph.sdk.facts import Facts, StoredFacts
-    from hlgraph.sdk.failures import Failures, Mending
-    from hlgraph.sdk.health import Health, ImageLag
-    from hlgraph.sdk.hierarchy import FoundHierarchy, Hierarchy
-    from hlgraph.sdk.merges import FoundMerges, Merges
-    from hlgraph.sdk.quality import Coverage, Faithfulness, Quality
-    from hlgraph.sdk.questions import Questions
-    from hlgraph.sdk.reconcile import Drift
-    from hlgraph.settings import Settings
-    from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import Backup, CorpusStats, Decision, Stores
-    from hlgraph.stores.queries import Limits, Table
-    from hlgraph.telemetry import CorrelationFilter, correlated
-    from hlgraph.where import AnyWhere, Where, field
+    from hlgraph.answer.events import AnswerEvent as AnswerEvent
+    from hlgraph.answer.events import AnswerEvidence as AnswerEvidence
+    from hlgraph.answer.events import AnswerPiece as AnswerPiece
+    from hlgraph.answer.plan import AnswerPlan as AnswerPlan
+    from hlgraph.answer.request import AnswerMode as AnswerMode
+    from hlgraph.answer.request import AnswerRequest as AnswerRequest
+    from hlgraph.answer.request import AnswerStyle as AnswerStyle
+    from hlgraph.answer.verify import Unsupported as Unsupported
+    from hlgraph.answer.verify import Verify as Verify
+    from hlgraph.errors import HLGraphError as HLGraphError
+    from hlgraph.evaluate.answering import ReaderOptions as ReaderOptions
+    from hlgraph.evaluate.answering import Readers as Readers
+    from hlgraph.evaluate.datasets import Question as Question
+    from hlgraph.evaluate.judges.report import JudgeOptions as JudgeOptions
+    from hlgraph.evaluate.questions.record import MadeQuestion as MadeQuestion
+    from hlgraph.evaluate.questions.record import QuestionSet as QuestionSet
+    from hlgraph.evaluate.report import Evaluation as Evaluation
+    from hlgraph.extract.quarantine import Quarantined as Quarantined
+    from hlgraph.index.communities import BuiltCommunities as BuiltCommunities
+    from hlgraph.index.hierarchy import BuiltHierarchy as BuiltHierarchy
+    from hlgraph.index.hierarchy import HierarchyQuery as HierarchyQuery
+    from hlgraph.ingest.batches import BatchReport as BatchReport
+    from hlgraph.ingest.options import IngestOptions as IngestOptions
+    from hlgraph.ingest.plan import Plan as Plan
+    from hlgraph.ingest.report import Failure as Failure
+    from hlgraph.ingest.report import Report as Report
+    from hlgraph.ingest.run import Ingestion as Ingestion
+    from hlgraph.models.accounts.budget import Budget as Budget
+    from hlgraph.models.accounts.budget import ExpectedCost as ExpectedCost
+    from hlgraph.models.accounts.ledger import GroupBy as GroupBy
+    from hlgraph.models.accounts.ledger import Spent as Spent
+    from hlgraph.models.choose import AnyChat as AnyChat
+    from hlgraph.models.choose import AnyEmbedder as AnyEmbedder
+    from hlgraph.models.choose import AnyReranker as AnyReranker
+    from hlgraph.models.protocols import ChatModel as ChatModel
+    from hlgraph.models.protocols import Embedder as Embedder
+    from hlgraph.models.protocols import Reranker as Reranker
+    from hlgraph.progress import OnProgress as OnProgress
+    from hlgraph.progress import Progress as Progress
+    from hlgraph.read.outcomes import Files as Files
+    from hlgraph.read.outcomes import LeftOut as LeftOut
+    from hlgraph.read.table_mapping import AnyTableMapping as AnyTableMapping
+    from hlgraph.read.table_mapping import TableColumn as TableColumn
+    from hlgraph.read.table_mapping import TableMapping as TableMapping
+    from hlgraph.records import Answer as Answer
+    from hlgraph.records import AnswerSentence as AnswerSentence
+    from hlgraph.records import Choice as Choice
+    from hlgraph.records import Chunk as Chunk
+    from hlgraph.records import Citation as Citation
+    from hlgraph.records import Community as Community
+    from hlgraph.records import Document as Document
+    from hlgraph.records import Domain as Domain
+    from hlgraph.records import Entity as Entity
+    from hlgraph.records import Evidence as Evidence
+    from hlgraph.records import Fact as Fact
+    from hlgraph.records import Hit as Hit
+    from hlgraph.records import Kind as Kind
+    from hlgraph.records import Relationship as Relationship
+    from hlgraph.records import Source as Source
+    from hlgraph.records import Statement as Statement
+    from hlgraph.records import Summary as Summary
+    from hlgraph.records import Topic as Topic
+    from hlgraph.resolve.candidates import CandidateQuery as CandidateQuery
+    from hlgraph.resolve.candidates import Candidates as Candidates
+    from hlgraph.resolve.decide import JudgedMerges as JudgedMerges
+    from hlgraph.retrieve.request import Explanation as Explanation
+    from hlgraph.retrieve.request import Mode as Mode
+    from hlgraph.retrieve.request import SearchRequest as SearchRequest
+    from hlgraph.retrieve.request import SearchResult as SearchResult
+    from hlgraph.retrieve.request import Unit as Unit
+    from hlgraph.retrieve.retriever import Retriever as Retriever
+    from hlgraph.sdk.aio import AsyncHLGraph as AsyncHLGraph
+    from hlgraph.sdk.align import Alignment as Alignment
+    from hlgraph.sdk.answers import Answers as Answers
+    from hlgraph.sdk.backup import restore as restore
+    from hlgraph.sdk.batches import Batches as Batches
+    from hlgraph.sdk.client import HLGraph as HLGraph
+    from hlgraph.sdk.client import connect as connect
+    from hlgraph.sdk.communities import Communities as Communities
+    from hlgraph.sdk.communities import FoundCommunities as FoundCommunities
+    from hlgraph.sdk.domain import CorpusDomain as CorpusDomain
+    from hlgraph.sdk.domain import InferredDomain as InferredDomain
+    from hlgraph.sdk.facts import Facts as Facts
+    from hlgraph.sdk.facts import StoredFacts as StoredFacts
+    from hlgraph.sdk.failures import Failures as Failures
+    from hlgraph.sdk.failures import Mending as Mending
+    from hlgraph.sdk.health import Health as Health
+    from hlgraph.sdk.health import ImageLag as ImageLag
+    from hlgraph.sdk.hierarchy import FoundHierarchy as FoundHierarchy
+    from hlgraph.sdk.hierarchy import Hierarchy as Hierarchy
+    from hlgraph.sdk.merges import FoundMerges as FoundMerges
+    from hlgraph.sdk.merges import Merges as Merges
+    from hlgraph.sdk.quality import Coverage as Coverage
+    from hlgraph.sdk.quality import Faithfulness as Faithfulness
+    from hlgraph.sdk.quality import Quality as Quality
+    from hlgraph.sdk.questions import Questions as Questions
+    from hlgraph.sdk.reconcile import Drift as Drift
+    from hlgraph.settings import Settings as Settings
+    from hlgraph.stores.protocols import Backup as Backup
+    from hlgraph.stores.protocols import CorpusStats as CorpusStats
+    from hlgraph.stores.protocols import Decision as Decision
+    from hlgraph.stores.protocols import Finding as Finding
+    from hlgraph.stores.protocols import Stores as Stores
+    from hlgraph.stores.queries import Limits as Limits
+    from hlgraph.stores.queries import Table as Table
+    from hlgraph.telemetry import CorrelationFilter as CorrelationFilter
+    from hlgraph.telemetry import correlated as correlated
+    from hlgraph.where import AnyWhere as AnyWhere
+    from hlgraph.where import Where as Where
+    from hlgraph.where import field as field
 
 __version__ = "0.2.0"
-__all__ = [
-    "Alignment",
-    "Answer",
-    "AnswerEvent",
-    "AnswerEvidence",
-    "AnswerMode",
-    "AnswerPiece",
-    "AnswerPlan",
-    "AnswerRequest",
-    "AnswerSentence",
-    "AnswerStyle",
-    "Answers",
-    "AnyChat",
-    "AnyEmbedder",
-    "AnyReranker",
-    "AnyTableMapping",
-    "AnyWhere",
-    "AsyncHLGraph",
-    "Backup",
-    "BatchReport",
-    "Batches",
-    "Budget",
-    "BuiltCommunities",
-    "BuiltHierarchy",
-    "CandidateQuery",
-    "Candidates",
-    "ChatModel",
-    "Choice",
-    "Chunk",
-    "Citation",
-    "Communities",
-    "Community",
-    "CorpusDomain",
-    "CorpusStats",
-    "CorrelationFilter",
-    "Coverage",
-    "Decision",
-    "Document",
-    "Domain",
-    "Drift",
-    "Embedder",
-    "Entity",
-    "Evaluation",
-    "Evidence",
-    "ExpectedCost",
-    "Explanation",
-    "Fact",
-    "Facts",
-    "Failure",
-    "Failures",
-    "Faithfulness",
-    "Files",
-    "Finding",
-    "FoundCommunities",
-    "FoundHierarchy",
-    "FoundMerges",
-    "GroupBy",
-    "HLGraph",
-    "HLGraphError",
-    "Health",
-    "Hierarchy",
-    "HierarchyQuery",
-    "Hit",
-    "ImageLag",
-    "InferredDomain",
-    "IngestOptions",
-    "Ingestion",
-    "JudgeOptions",
-    "JudgedMerges",
-    "Kind",
-    "LeftOut",
-    "Limits",
-    "MadeQuestion",
-    "Mending",
-    "Merges",
-    "Mode",
-    "OnProgress",
-    "Plan",
-    "Progress",
-    "Quality",
-    "Quarantined",
-    "Question",
-    "QuestionSet",
-    "Questions",
-    "ReaderOptions",
-    "Readers",
-    "Relationship",
-    "Report",
-    "Reranker",
-    "Retriever",
-    "SearchRequest",
-    "SearchResult",
-    "Settings",
-    "Source",
-    "Spent",
-    "Statement",
-    "StoredFacts",
-    "Stores",
-    "Summary",
-    "Table",
-    "TableColumn",
-    "TableMapping",
-    "Topic",
-    "Unit",
-    "Unsupported",
-    "Verify",
-    "Where",
-    "__version__",
-    "connect",
-    "correlated",
-    "errors",
-    "field",
-    "restore",
-]
 
 _LATER = {
     name: f"hlgraph.{module}"
@@ -211,6 +136,7 @@ _LATER = {
         "answer.plan": "AnswerPlan",
         "answer.request": "AnswerMode AnswerRequest AnswerStyle",
         "answer.verify": "Unsupported Verify",
+        "errors": "HLGraphError",
         "evaluate.answering": "ReaderOptions Readers",
         "evaluate.datasets": "Question",
         "evaluate.judges.report": "JudgeOptions",
@@ -231,6 +157,8 @@ _LATER = {
         "progress": "OnProgress Progress",
         "read.outcomes": "Files LeftOut",
         "read.table_mapping": "AnyTableMapping TableColumn TableMapping",
+        "records": "Answer AnswerSentence Choice Chunk Citation Community Document Domain Entity "
+        "Evidence Fact Hit Kind Relationship Source Statement Summary Topic",
         "resolve.candidates": "CandidateQuery Candidates",
         "resolve.decide": "JudgedMerges",
         "retrieve.request": "Explanation Mode SearchRequest SearchResult Unit",
@@ -252,9 +180,8 @@ _LATER = {
         "sdk.questions": "Questions",
         "sdk.reconcile": "Drift",
         "settings": "Settings",
+        "stores.protocols": "Backup CorpusStats Decision Finding Stores",
         "stores.queries": "Limits Table",
-        "stores.open": "Finding",
-        "stores.protocols": "Backup CorpusStats Decision Stores",
         "telemetry": "CorrelationFilter correlated",
         "where": "AnyWhere Where field",
     }.items()
@@ -262,15 +189,15 @@ _LATER = {
 }
 
 if not TYPE_CHECKING:  # a type checker sees the imports above, and reports unknown names
+    __all__ = sorted(("__version__", "errors", *_LATER))  # noqa: PLE0605 - read at run time only
 
     def __getattr__(name: str) -> object:
-        """Import heavy modules at first use."""
+        """Import modules at first use."""
         if name not in _LATER:
             raise AttributeError(f"module 'hlgraph' has no attribute {name!r}")
         from importlib import import_module
 
         return getattr(import_module(_LATER[name]), name)
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return __all__

@@ -27,7 +27,7 @@ from thoroughness import IS_THOROUGH, cases
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from hlgraph.cli import bars
+from hlgraph.cli import command
 from hlgraph.models.install import default_root
 from local_model import install, operate
 from local_servers import cache, neo4j_server, opensearch_server, process, state
@@ -171,7 +171,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("HLGRAPH_TEST_DATA", sets)
     os.environ.setdefault("PYTHONFAULTHANDLER", "1")  # a process that a signal ends says where it was
     give_way()
-    bars.EVERY = threading.TIMEOUT_MAX  # else a command that takes long on a busy machine says so
+    command.EVERY = threading.TIMEOUT_MAX  # else a command that takes long on a busy machine says so
     config.pluginmanager.register(_Examples())
     if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
         config.pluginmanager.register(_Homes())
@@ -421,7 +421,7 @@ def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     They are embedded once per run, by whichever process needs them first: that takes 15 seconds of a processor.
     """
     import hlgraph
-    from hlgraph.models.local.load import CACHE_FILE
+    from hlgraph.models.cache import CACHE_FILE
     from hlgraph.settings import ModelSettings, Settings
 
     base = tmp_path_factory.getbasetemp()

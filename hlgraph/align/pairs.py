@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.metrics.answer_scores import normalised
 from hlgraph.ids import checksum
@@ -330,20 +331,12 @@ def named(names: Iterable[str]) -> str:
 
 def _groups(questions: Sequence[Question]) -> list[list[str]]:
     """Ids of questions that are connected by gold sources or by their text."""
-    parent = {item.id: item.id for item in questions}
-
-    def root(name: str) -> str:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
+    joined = Groups()
     first: dict[tuple[str, str], str] = {}
     for item in questions:
         for key in (("text", normalised(item.text)), *(("source", gold) for gold in sorted(item.gold))):
-            one, other = sorted((root(item.id), root(first.setdefault(key, item.id))))
-            parent[other] = one
+            joined.join(item.id, first.setdefault(key, item.id))
     groups: dict[str, list[str]] = {}
     for item in questions:
-        groups.setdefault(root(item.id), []).append(item.id)
+        groups.setdefault(joined.root(item.id), []).append(item.id)
     return list(groups.values())

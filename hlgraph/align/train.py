@@ -23,6 +23,7 @@ from hlgraph.align.pairs import Pair, held_out_beside, read_pairs
 from hlgraph.errors import InputError, MissingExtraError
 from hlgraph.evaluate.figures import Table, as_html
 from hlgraph.ids import checksum
+from hlgraph.stores.batches import batched
 from hlgraph.stores.files import make_folder, write_bytes
 
 if TYPE_CHECKING:
@@ -251,8 +252,8 @@ class TransformersPolicy:
 
         model, tokenizer, device = self._loaded
         sums: list[float] = []
-        for begin in range(0, len(texts), self._batch):
-            rows = [encoded(tokenizer, prompt, answer=answer) for prompt, answer in texts[begin : begin + self._batch]]
+        for part in batched(texts, self._batch):
+            rows = [encoded(tokenizer, prompt, answer=answer) for prompt, answer in part]
             width = max(len(row.ids) for row in rows)
             ids = torch.tensor(
                 [row.ids + [tokenizer.pad_token_id] * (width - len(row.ids)) for row in rows], device=device

@@ -39,6 +39,7 @@ from hlgraph.index.summaries import (
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.journal import finish
 from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
+from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
 from hlgraph.stores.protocols import Scope, Stores, by_id, existing
 
@@ -413,10 +414,9 @@ def _read_last(derived: DerivedStore, corpus: str) -> _Last:
 def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[LongSource]]:
     """The chunks with a vector, by id, with their communities of the last run; and their long sources and large chunks."""
     chunks = by_id(work.stores.graph.find(Kind.CHUNK, Scope(work.corpus)), Chunk)
-    wanted = sorted(chunks)
     nodes: list[_Node] = []
-    for start in range(0, len(wanted), _BATCH):
-        ids, matrix = work.stores.vectors.vectors(Kind.CHUNK, work.corpus, ids=wanted[start : start + _BATCH])
+    for part in batched(sorted(chunks), _BATCH):
+        ids, matrix = work.stores.vectors.vectors(Kind.CHUNK, work.corpus, ids=part)
         nodes += [
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]

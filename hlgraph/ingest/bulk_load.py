@@ -33,6 +33,7 @@ from hlgraph.ingest.report import Report, record_counts, timed
 from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source
 from hlgraph.stores import files
+from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, CorpusReader, Found, Manifest
 from hlgraph.stores.migrate import running_version
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store
@@ -370,8 +371,7 @@ class _Load:
                 titles = {source.id: source.title for source in sources}
                 yield self._batch(sources=sources)
                 for kind, some in records.items():
-                    for start in range(0, len(some), _ROWS):
-                        part = some[start : start + _ROWS]
+                    for part in batched(some, _ROWS):
                         block = self._block(kind, part, titles)
                         if block.ids:
                             yield self._batch(blocks=(block,))

@@ -14,6 +14,7 @@ from hlgraph.ids import checksum
 from hlgraph.index.embed import indexed
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Scope, by_id, by_source
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def forgetter(settings: Settings, models: ChosenModels) -> Forget | None:
     """
     if not isinstance(models.embedder_asked_for, str):
         return models.embedder.forget
-    from hlgraph.models.cache import forget_texts
-    from hlgraph.models.local.load import cache_file
+    from hlgraph.models.cache import cache_file, forget_texts
 
     path = cache_file(settings.models.cache)
     return partial(forget_texts, path) if path.exists() else None
@@ -185,8 +185,7 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     awaited = {failure.id: awaited_hash(failure.extractor, failure.chunk) for failure in entries}
     incomplete = {failure.id for failure in entries if failure.dropped}
     wanted: dict[str, set[str]] = {}
-    for start in range(0, len(failed), _SOURCES_AT_ONCE):
-        part = tuple(failed[start : start + _SOURCES_AT_ONCE])
+    for part in batched(failed, _SOURCES_AT_ONCE):
         records = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
         sources = by_id(records, Source)
         chunks = graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ()
@@ -204,8 +203,8 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
 def _parts(corpus: str, sources: list[str], graph: GraphStore) -> dict[str, set[str]]:
     """Hashes of the texts of the stored chunks of these sources."""
     parts: dict[str, set[str]] = {}
-    for start in range(0, len(sources), _SOURCES_AT_ONCE):
-        scope = Scope(corpus, sources=tuple(sources[start : start + _SOURCES_AT_ONCE]))
+    for part in batched(sources, _SOURCES_AT_ONCE):
+        scope = Scope(corpus, sources=tuple(part))
         for source, chunks in by_source(graph.find(Kind.CHUNK, scope), Chunk).items():
             parts[source] = {checksum(chunk.text) for chunk in chunks}
     return parts

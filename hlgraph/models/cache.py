@@ -17,9 +17,11 @@ from hlgraph import progress, telemetry
 from hlgraph.models.checked import CheckedEmbedder
 from hlgraph.models.protocols import Embedder
 from hlgraph.models.sqlite_file import DiskFile, pruned, writing
+from hlgraph.settings import cache_folder
 from hlgraph.stores.freed_bytes import empty_log
 
 _log = logging.getLogger(__name__)
+CACHE_FILE = "embeddings-1.sqlite"  # 1 is the version of its schema
 
 _SCHEMA = """
 CREATE TABLE vectors (
@@ -66,7 +68,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, path: Path, *, max_bytes: int = 1 << 30) -> None:
         self._inner = CheckedEmbedder(inner)
-        self._file = _cache_file(path)
+        self._file = _disk_file(path)
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self.hits = 0
@@ -183,6 +185,11 @@ class CachedEmbedder:
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
+def cache_file(folder: str | None) -> Path:
+    """Path of the embedding cache in ``folder``; None: the user's cache folder."""
+    return cache_folder(folder) / CACHE_FILE
+
+
 def forget_texts(path: Path, texts: Sequence[str]) -> None:
     """Delete the vectors of these texts from a cache file, as :meth:`CachedEmbedder.forget` does; no model is needed.
 
@@ -191,14 +198,14 @@ def forget_texts(path: Path, texts: Sequence[str]) -> None:
     path : the file; a missing file holds nothing
     texts : the texts, as they were embedded
     """
-    file = _cache_file(path)
+    file = _disk_file(path)
     try:
         _forget(file, texts)
     finally:
         file.close()
 
 
-def _cache_file(path: Path) -> DiskFile:
+def _disk_file(path: Path) -> DiskFile:
     return DiskFile(path, _SCHEMA, name="embedding cache", loss=_LOSS, page_bytes=_PAGE_BYTES)
 
 

@@ -12,7 +12,7 @@ from hlgraph.errors import InputError
 from hlgraph.models.accounts.budget import price_of
 from hlgraph.models.accounts.ledger import GROUPS, GroupBy, Ledger, Spent
 from hlgraph.models.accounts.replies import Replies
-from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.checked import CheckedEmbedder, CheckedReranker
 from hlgraph.models.executor import Accounts, Executor
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
@@ -95,8 +95,6 @@ def chosen_embedder(model: AnyEmbedder, names: ModelSettings) -> tuple[Embedder,
     InputError
         The object is not an embedder.
     """
-    from hlgraph.models.local.load import cache_file, cached_embedder
-
     if not isinstance(model, str):
         if hasattr(model, "embed"):
             return CheckedEmbedder(cast("Embedder", model)), None
@@ -150,9 +148,12 @@ def chosen_reranker(model: AnyReranker, names: ModelSettings) -> Reranker:
         if not model:
             return LexicalReranker()
         if not _is_remote(model):
-            from hlgraph.models.local.load import local_reranker
+            from hlgraph.models.install import load_reranker
+            from hlgraph.models.local.cross_encoder import LocalCrossEncoder
 
-            return CheckedReranker(local_reranker(model, root=names.root))
+            if _is_folder(model):
+                return CheckedReranker(LocalCrossEncoder(Path(model)))
+            return CheckedReranker(load_reranker(model, root=Path(names.root) if names.root else None))
         from hlgraph.models.providers import reranker_named
 
         return reranker_named(model, _connection(names, names.reranker_url))
@@ -166,6 +167,27 @@ def chosen_reranker(model: AnyReranker, names: ModelSettings) -> Reranker:
     raise InputError(
         f"{type(model).__name__} is not a reranker; pass a LangChain document compressor or an object with rerank()"
     )
+
+
+def cached_embedder(models: ModelSettings) -> CachedEmbedder:
+    """The local embedder that the settings name, an installed model or a folder, with the on-disk cache of its vectors.
+
+    Raises ModelMissingError with the command that installs the model, InputError for an unknown runtime.
+    """
+    from hlgraph.models.install import load_local
+    from hlgraph.models.local.embedder import LocalEmbedder, Runtime
+
+    runtime = cast("Runtime", models.runtime)  # LocalEmbedder checks it
+    if _is_folder(models.embedder):
+        embedder = LocalEmbedder(Path(models.embedder), runtime=runtime)
+    else:
+        embedder = load_local(models.embedder, root=Path(models.root) if models.root else None, runtime=runtime)
+    return CachedEmbedder(embedder, cache_file(models.cache))
+
+
+def _is_folder(name: str) -> bool:
+    folder = Path(name)
+    return len(folder.parts) > 1 or folder.is_absolute()
 
 
 class ChosenModels:

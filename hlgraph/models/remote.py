@@ -13,6 +13,7 @@ from hlgraph import progress
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.calls import PATIENT, Patience, call
 from hlgraph.models.checked import check_width, unit_rows
+from hlgraph.stores.batches import batched
 
 EmbedCall = Callable[[list[str], bool], Iterable[Iterable[float]]]
 """Maps texts, and whether they are questions, to one vector per text."""
@@ -81,7 +82,7 @@ class RemoteEmbedder:
         ModelMismatchError
             The vectors differ in length from the earlier ones, or from ``dimensions``.
         """
-        batches = [list(texts[start : start + self._batch]) for start in range(0, len(texts), self._batch)]
+        batches = list(batched(texts, self._batch))
         if not batches:
             return np.empty((0, self.dimensions), dtype=np.float32)
         if self._parallel == 1 or len(batches) == 1:

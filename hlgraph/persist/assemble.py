@@ -383,8 +383,7 @@ def links_about(ids: Sequence[str], corpus: str, *, graph: GraphStore) -> dict[s
     graph : the graph store
     """
     about: dict[str, set[str]] = {}
-    kinds = frozenset({Kind.TOPIC, Kind.STATEMENT})
-    shape = PullShape(frozenset({Relationship.ABOUT}), kinds, hops=1, fan_out=_EVERY, node_cap=_EVERY)
+    shape = PullShape.along(Relationship.ABOUT, fan_out=_EVERY, node_cap=_EVERY)
     pulled = graph.pull(ids, shape, scope=Scope(corpus))
     links = pulled.edges[Relationship.ABOUT].tocoo()
     for statement, topic in zip(pulled.ids[links.row].tolist(), pulled.ids[links.col].tolist(), strict=True):

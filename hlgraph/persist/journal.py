@@ -28,6 +28,7 @@ from hlgraph.errors import ModelMismatchError, StoreError
 from hlgraph.ids import content_id, normalise_name
 from hlgraph.persist.assemble import links_about, renewed_topics, topic_rows
 from hlgraph.records import Kind, Source, Topic
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 
 _LOG = logging.getLogger(__name__)
@@ -259,10 +260,9 @@ def _renew(corpus: str, *, after: str, stores: Stores) -> None:
     records = stores.graph.find(Kind.TOPIC, Scope(corpus))
     topics = (topic for topic in records if isinstance(topic, Topic) and topic.id > after)
     with progress.step("renew", unit="topics"):
-        while part := list(itertools.islice(topics, _PULLED)):
+        for part in batched(topics, _PULLED):
             about = links_about([topic.id for topic in part], corpus, graph=stores.graph)
-            for start in range(0, len(part), _BATCH):
-                batch = part[start : start + _BATCH]
+            for batch in batched(part, _BATCH):
                 last = batch[-1].id
                 names = _names(batch, corpus, stores)
                 rows = (topic_rows(names, about, corpus=corpus, vectors=stores.vectors),) if names.ids else ()

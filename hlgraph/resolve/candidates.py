@@ -27,6 +27,7 @@ from hlgraph.change import Synonym, VectorBlock
 from hlgraph.errors import InputError
 from hlgraph.ids import normalise_name
 from hlgraph.records import Calibration, Entity, Kind, Relationship
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
 
@@ -537,28 +538,22 @@ def _length(entity: Entity) -> tuple[int, int, str]:
 def _synonyms(corpus: str, ids: Sequence[str], *, least: float, stores: Stores) -> dict[Pair, float]:
     """The SYNONYM edges of some entities with a cosine of at least ``least``."""
     cosines: dict[Pair, float] = {}
-    shape = PullShape(
-        frozenset({Relationship.SYNONYM}),
-        frozenset({Kind.ENTITY}),
-        hops=1,
-        fan_out=_MOST_SYNONYMS,
-        node_cap=_PAGE * (_MOST_SYNONYMS + 1),
-    )
-    for start in range(0, len(ids), _PAGE):
-        graph = stores.graph.pull(ids[start : start + _PAGE], shape, scope=Scope(corpus))
+    most = _PAGE * (_MOST_SYNONYMS + 1)
+    shape = PullShape.along(Relationship.SYNONYM, fan_out=_MOST_SYNONYMS, node_cap=most)
+    for part in batched(ids, _PAGE):
+        graph = stores.graph.pull(part, shape, scope=Scope(corpus))
         edges = graph.edges[Relationship.SYNONYM].tocoo()
         for a, b, cosine in zip(graph.ids[edges.row], graph.ids[edges.col], edges.data.tolist(), strict=True):
             if cosine >= least - 1e-6:
                 cosines[min(str(a), str(b)), max(str(a), str(b))] = cosine
-        progress.advance("compare", len(ids[start : start + _PAGE]))
+        progress.advance("compare", len(part))
     return cosines
 
 
 def _cosines(corpus: str, pairs: Sequence[Pair], *, stores: Stores) -> dict[Pair, float]:
     """The cosines of the names of these pairs; pairs without both vectors are left out."""
     cosines: dict[Pair, float] = {}
-    for start in range(0, len(pairs), _PAGE):
-        part = pairs[start : start + _PAGE]
+    for part in batched(pairs, _PAGE):
         names = sorted({name for pair in part for name in pair})
         stored, matrix = stores.vectors.vectors(Kind.ENTITY, corpus, ids=names)
         row = dict(zip(stored, matrix, strict=True))
@@ -585,12 +580,8 @@ def statements_of(corpus: str, ids: Sequence[str], *, most: int, stores: Stores)
         Ascending ids of statements, by id of the entity.
     """
     statements: dict[str, tuple[str, ...]] = {}
-    kinds = frozenset({Kind.STATEMENT, Kind.ENTITY})
-    for start in range(0, len(ids), _PAGE):
-        part = ids[start : start + _PAGE]
-        shape = PullShape(
-            frozenset({Relationship.MENTIONS}), kinds, hops=1, fan_out=most, node_cap=len(part) * (most + 1)
-        )
+    for part in batched(ids, _PAGE):
+        shape = PullShape.along(Relationship.MENTIONS, fan_out=most, node_cap=len(part) * (most + 1))
         graph = stores.graph.pull(part, shape, scope=Scope(corpus))
         edges = graph.edges[Relationship.MENTIONS].tocsc()
         for at in np.flatnonzero(graph.kinds == KINDS.index(Kind.ENTITY)):

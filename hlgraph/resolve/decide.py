@@ -26,6 +26,7 @@ from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.records import Kind, Statement
 from hlgraph.resolve.candidates import Candidate, statements_of
+from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Decider, Decision, Scope, Stores, Verdict
 
 RULE = "same words/1"
@@ -270,8 +271,7 @@ class ChatJudge:
 
     def judge(self, pairs: Sequence[tuple[Side, Side]]) -> list[Judged]:
         """One verdict per pair, in order. Errors of the model are not raised: see ``end``."""
-        size = self._pairs
-        groups = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+        groups = list(batched(pairs, self._pairs))
         with progress.step("judge", len(groups), unit="calls"):
             return [judged for some in self._calls.run(self._judge, groups, step="judge") for judged in some]
 

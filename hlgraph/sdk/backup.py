@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from hlgraph import progress
 from hlgraph.errors import StoreCorruptError
 from hlgraph.sdk.arguments import checking
-from hlgraph.sdk.health import open_checked
-from hlgraph.sdk.opening import settings_of
+from hlgraph.sdk.opening import open_checked, settings_of
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate
 from hlgraph.stores.open import open_backups

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.quality import Quality
     from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
-    from hlgraph.stores.open import Finding, Opened
-    from hlgraph.stores.protocols import Backup, CorpusStats, Stores
+    from hlgraph.stores.open import Opened
+    from hlgraph.stores.protocols import Backup, CorpusStats, Finding, Stores
     from hlgraph.stores.queries import Limits, Table
     from hlgraph.where import AnyWhere
 

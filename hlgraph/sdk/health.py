@@ -18,8 +18,8 @@ from hlgraph.errors import HLGraphError, InputError
 from hlgraph.records import Kind
 from hlgraph.settings import Settings
 from hlgraph.stores import migrate
-from hlgraph.stores.open import Finding, Opened, open_stores
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores
+from hlgraph.stores.open import Opened, open_stores
+from hlgraph.stores.protocols import CorpusStats, Finding, Scope, Stores
 
 
 class ImageLag(NamedTuple):
@@ -172,17 +172,6 @@ def lines(health: Health) -> Iterator[str]:
 
 
 _MEND = "next: hlgraph reconcile --repair"
-
-
-def open_checked(settings: Settings) -> Opened:
-    """The open stores of the settings, whose checks include the content of records and rows.
-
-    Parameters
-    ----------
-    settings : name the stores
-    """
-    opened = open_stores(settings)
-    return opened._replace(check=lambda: findings(opened))
 
 
 def findings(opened: Opened) -> Iterator[Finding]:

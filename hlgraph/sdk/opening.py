@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from hlgraph.errors import HLGraphError, SettingsError, StoreClosedError, StoreConflictError
 from hlgraph.models.choose import ChosenModels
-from hlgraph.sdk.health import open_checked
+from hlgraph.sdk.health import findings
 from hlgraph.settings import Settings, at_store, load
 from hlgraph.stores.one_state import in_one_state
+from hlgraph.stores.open import Opened, open_stores
 
 if TYPE_CHECKING:
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
     from hlgraph.stores.closing import Calls
-    from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
 
 _R = TypeVar("_R")
@@ -120,6 +120,17 @@ class Resources:
             calls.close(timeout)
         with self._closing:
             self.opened.closing.close()
+
+
+def open_checked(settings: Settings) -> Opened:
+    """The open stores of the settings, whose checks include the content of records and rows.
+
+    Parameters
+    ----------
+    settings : name the stores
+    """
+    opened = open_stores(settings)
+    return opened._replace(check=lambda: findings(opened))
 
 
 def in_call(owner: Any, name: str, *, work: Callable[[], _R]) -> _R:

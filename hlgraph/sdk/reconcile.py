@@ -343,14 +343,8 @@ def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: S
     """The chunks that assert these statements and facts."""
     if not statements and not facts:
         return set()
-    kinds = frozenset({Kind.FACT, Kind.STATEMENT, Kind.CHUNK})
-    shape = PullShape(
-        frozenset({Relationship.SUPPORTS, Relationship.IN_CHUNK}),
-        kinds,
-        hops=2,
-        fan_out=_BATCH,
-        node_cap=_BATCH * _BATCH,
-    )
+    followed = (Relationship.SUPPORTS, Relationship.IN_CHUNK)
+    shape = PullShape.along(*followed, hops=2, fan_out=_BATCH, node_cap=_BATCH * _BATCH)
     pulled = stores.graph.pull(sorted(statements | facts), shape, scope=Scope(corpus))
     return {item.id for item in _chunks(pulled.ids.tolist(), corpus, stores)}
 

@@ -16,7 +16,7 @@ from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.ppr import Precision, Space, Walk, exact_pagerank, local_pagerank, precision_for, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients, project
 from hlgraph.errors import InputError, StoreError
-from hlgraph.records import Chunk, Hit, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import Chunk, Hit, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.reads import Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
@@ -268,7 +268,7 @@ def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:
 # What the stores share: checks of a match, counts of mentions grouped as a result, and which records a scope admits.
 
 
-MENTIONED = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}))
+MENTIONED = PullShape.along(Relationship.MENTIONS)
 """The relationship and the kinds that a match reads."""
 
 

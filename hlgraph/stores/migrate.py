@@ -111,6 +111,11 @@ class Plan:
     applied: tuple[Applied, ...]
     pending: tuple[Migration, ...]
 
+    @property
+    def summary(self) -> str:
+        """How many there are of each."""
+        return f"{len(self.applied)} applied, {len(self.pending)} pending"
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -137,6 +142,12 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.seen}"
+
+
+def described(differences: Sequence[Difference]) -> str:
+    """The differences and their remedy, as ``hlgraph doctor`` says them."""
+    wrong = "; ".join(map(str, differences))
+    return f"{wrong}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
 
 
 class MigrationTarget(ABC):

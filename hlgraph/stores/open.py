@@ -16,21 +16,14 @@ from hlgraph.settings import Settings, cache_folder
 from hlgraph.stores.bulk_copies import CorpusReader
 from hlgraph.stores.closing import Calls
 from hlgraph.stores.migrate import MigrationTarget
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.protocols import Finding, GraphStore, Stores, VectorStore
 
 if TYPE_CHECKING:
     import neo4j
 
     from hlgraph.stores.embedded.backup import Backups
+    from hlgraph.stores.embedded.database import Database
     from hlgraph.stores.neo4j.bulk_load import Neo4jBulkGraph
-
-
-class Finding(NamedTuple):
-    """The result of one check of a store: its name, whether it passed, and what it saw."""
-
-    check: str
-    is_fine: bool
-    seen: str
 
 
 class Probe(NamedTuple):
@@ -41,6 +34,7 @@ class Probe(NamedTuple):
     name : ``graph store``, ``vector store`` or ``store``
     ask : yields its version and state; raises an error of hlgraph if the store does not answer
     target : the store as a migration target; None: it has no schema
+    check : runs all checks of ``hlgraph doctor``, one by one; needs no model
     image : returns the version of a corpus and that of its image on this machine, None without an image; None: the store has
         no images
     """
@@ -48,6 +42,7 @@ class Probe(NamedTuple):
     name: str
     ask: Callable[[], Iterator[Finding]]
     target: MigrationTarget | None = None
+    check: Callable[[], Iterator[Finding]] = lambda: iter(())
     image: Callable[[str], tuple[int, int | None] | None] | None = None
 
 
@@ -63,8 +58,7 @@ class Opened(NamedTuple):
     stores : the stores
     closing : closes them
     check : runs all checks, one by one; needs no model and reads each store by itself
-    targets : the stores as migration targets
-    probes : the checks of ``hlgraph health``, one per store
+    probes : the checks of ``hlgraph health`` and ``hlgraph doctor``, one per store
     sample : records of each kind whose content ``hlgraph doctor`` compares with their ids and rows; None: all
     exclusive : locks the whole graph store during a block, whatever its schema is; the store must exist
     forget : call it after the database of a server was replaced by another one
@@ -73,11 +67,15 @@ class Opened(NamedTuple):
     stores: Stores
     closing: contextlib.ExitStack
     check: Callable[[], Iterator[Finding]]
-    targets: tuple[MigrationTarget, ...]
-    exclusive: Callable[[], contextlib.AbstractContextManager[object]]
     probes: tuple[Probe, ...]
+    exclusive: Callable[[], contextlib.AbstractContextManager[object]]
     sample: int | None = None
     forget: Callable[[], None] = lambda: None
+
+    @property
+    def targets(self) -> tuple[MigrationTarget, ...]:
+        """The stores as migration targets."""
+        return tuple(probe.target for probe in self.probes if probe.target is not None)
 
 
 class OpenedGraph(NamedTuple):
@@ -86,23 +84,12 @@ class OpenedGraph(NamedTuple):
     store: GraphStore
     probe: Probe
     exclusive: Callable[[], contextlib.AbstractContextManager[object]]
-    check: Callable[[], Iterator[Finding]] = lambda: iter(())
     forget: Callable[[], None] = lambda: None
-
-
-class OpenedVectors(NamedTuple):
-    """A vector store that an opener returns; see :class:`Opened` for the rest."""
-
-    store: VectorStore
-    probe: Probe
-    check: Callable[[], Iterator[Finding]] = lambda: iter(())
 
 
 def _embedded(settings: Settings) -> Opened:
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.embedded.doctor import check, probed
     from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-    from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
     database = Database(_folder(settings.store), wait=settings.patience)
@@ -111,16 +98,16 @@ def _embedded(settings: Settings) -> Opened:
     graph = closing.enter_context(EmbeddedGraphStore(database))  # closed first: it reads until its files are written
     calls = Calls(settings.store, ended=database.release, is_replaced=database.is_replaced)
     stores = Stores(graph, vectors, is_one=True, calls=calls)
-    target = SqliteTarget(database.file)
-    probe = Probe("store", lambda: iter([Finding("store", *probed(database))]), target)
-    return Opened(
-        stores,
-        closing,
-        lambda: itertools.starmap(Finding, check(database)),
-        (target,),
-        functools.partial(database.lock, create=False),
-        (probe,),
-    )
+    probe = _embedded_probe(database, "store")
+    return Opened(stores, closing, probe.check, (probe,), functools.partial(database.lock, create=False))
+
+
+def _embedded_probe(database: Database, name: str) -> Probe:
+    from hlgraph.stores.embedded.doctor import check, probed
+    from hlgraph.stores.embedded.migrations import SqliteTarget
+
+    checked = functools.partial(check, database, has_graph=name == "store")
+    return Probe(name, functools.partial(probed, database, name), SqliteTarget(database.file), checked)
 
 
 def _folder(url: str) -> Path:
@@ -144,46 +131,35 @@ def _neo4j(settings: Settings) -> OpenedGraph:
     graph = Neo4jGraphStore(server, images=images, wait=settings.patience)
     probe = Probe(
         "graph store",
-        lambda: iter([Finding("graph store", *probed(server))]),
+        functools.partial(probed, server),
         Neo4jTarget(server, leases=graph.leases),
+        functools.partial(check, server),
         None if images is None else images.lag,
     )
-    return OpenedGraph(
-        graph,
-        probe,
-        functools.partial(graph.leases.held, None),
-        lambda: itertools.starmap(Finding, check(server)),
-        server.forget,
-    )
+    return OpenedGraph(graph, probe, functools.partial(graph.leases.held, None), server.forget)
 
 
-def _opensearch(settings: Settings) -> OpenedVectors:
+def _opensearch(settings: Settings) -> tuple[VectorStore, Probe]:
     from hlgraph.stores.opensearch.doctor import probed
     from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 
     store = OpenSearchVectorStore(settings.vectors, settings.opensearch)
-    probe = Probe("vector store", lambda: itertools.starmap(Finding, probed(store.connection)), store.target)
-    return OpenedVectors(store, probe, lambda: itertools.starmap(Finding, store.check()))
+    return store, Probe("vector store", functools.partial(probed, store.connection), store.target, store.check)
 
 
-def _embedded_vectors(settings: Settings) -> OpenedVectors:
+def _embedded_vectors(settings: Settings) -> tuple[VectorStore, Probe]:
     from hlgraph.stores.embedded.database import Database
-    from hlgraph.stores.embedded.doctor import check, probed
-    from hlgraph.stores.embedded.migrations import SqliteTarget
     from hlgraph.stores.embedded.vectors import EmbeddedVectorStore
 
     database = Database(_folder(settings.vectors), wait=settings.patience)
-    store = EmbeddedVectorStore(database)
-    target = SqliteTarget(database.file)
-    probe = Probe("vector store", lambda: iter([Finding("vector store", *probed(database))]), target)
-    return OpenedVectors(store, probe, lambda: itertools.starmap(Finding, check(database, has_graph=False)))
+    return EmbeddedVectorStore(database), _embedded_probe(database, "vector store")
 
 
 GRAPHS: dict[str, Callable[[Settings], OpenedGraph]] = dict.fromkeys(
     ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"), _neo4j
 )
 """Openers of graph stores by the scheme of their URL."""
-VECTORS: dict[str, Callable[[Settings], OpenedVectors]] = {
+VECTORS: dict[str, Callable[[Settings], tuple[VectorStore, Probe]]] = {
     "http": _opensearch,
     "https": _opensearch,
     "hlgraph": _embedded_vectors,
@@ -218,17 +194,15 @@ def open_stores(target: str | Settings) -> Opened:
             "vectors: https://localhost:9200 (or HLGRAPHVECTORS)"
         )
     graph = GRAPHS[scheme](settings)
-    vectors = VECTORS[_scheme(settings.vectors, tuple(VECTORS))](settings)
+    vectors, probe = VECTORS[_scheme(settings.vectors, tuple(VECTORS))](settings)
     closing = contextlib.ExitStack()
-    pair = closing.enter_context(graph.store), closing.enter_context(vectors.store)
-    stores = Stores(*pair, calls=Calls(settings.store))
+    pair = closing.enter_context(graph.store), closing.enter_context(vectors)
     return Opened(
-        stores,
+        Stores(*pair, calls=Calls(settings.store)),
         closing,
-        lambda: itertools.chain(graph.check(), vectors.check()),
-        tuple(item.target for item in (graph.probe, vectors.probe) if item.target is not None),
+        lambda: itertools.chain(graph.probe.check(), probe.check()),
+        (graph.probe, probe),
         graph.exclusive,
-        (graph.probe, vectors.probe),
         sample=_SAMPLE,
         forget=graph.forget,
     )

@@ -597,6 +597,20 @@ class VectorStore(_Closed, Protocol):
         return nullcontext()
 
 
+class Finding(NamedTuple):
+    """The result of one check of a store: its name, whether it passed, and what it saw."""
+
+    check: str
+    is_fine: bool
+    seen: str
+
+    @classmethod
+    def of_journal(cls, count: int) -> Self:
+        """The finding of this number of unfinished changes."""
+        unfinished = f"{count} unfinished changes; run any ingest or delete again to finish them"
+        return cls("journal", not count, unfinished if count else "nothing unfinished")
+
+
 class AlteredRecord(NamedTuple):
     """A record whose rows were altered since they were written.
 

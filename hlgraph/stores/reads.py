@@ -32,6 +32,18 @@ class Scope:
     state: str = field(default="", compare=False)
 
 
+_JOINED: Mapping[Relationship, frozenset[Kind]] = {
+    Relationship.IN_CHUNK: frozenset({Kind.STATEMENT, Kind.CHUNK}),
+    Relationship.ABOUT: frozenset({Kind.STATEMENT, Kind.TOPIC}),
+    Relationship.SUPPORTS: frozenset({Kind.STATEMENT, Kind.FACT}),
+    Relationship.MENTIONS: frozenset({Kind.STATEMENT, Kind.ENTITY}),
+    Relationship.RELATES: frozenset({Kind.ENTITY}),
+    Relationship.CO_OCCURS: frozenset({Kind.ENTITY}),
+    Relationship.SYNONYM: frozenset({Kind.ENTITY}),
+    Relationship.SAME_AS: frozenset({Kind.ENTITY}),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class PullShape:
     """Which part of the graph to pull: breadth-first from the seeds, along ``relationships`` in both directions.
@@ -52,6 +64,20 @@ class PullShape:
     hops: int = 1
     fan_out: int = 100
     node_cap: int = 10_000
+
+    @classmethod
+    def along(
+        cls, *relationships: Relationship, hops: int = 1, fan_out: int = 100, node_cap: int = 10_000
+    ) -> PullShape:
+        """The shape that enters the kinds of nodes that its relationships join; by IN_CHUNK, those of statements, not of topics.
+
+        Parameters
+        ----------
+        relationships : relationships to follow
+        hops, fan_out, node_cap : as for the class
+        """
+        kinds = frozenset[Kind]().union(*(_JOINED[item] for item in relationships))
+        return cls(frozenset(relationships), kinds, hops, fan_out, node_cap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,7 @@ from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError
 from hlgraph.ingest import pipeline
 from hlgraph.persist.compare import untrue
 from hlgraph.persist.journal import persist
-from hlgraph.records import (
-    Calibration,
-    Document,
-    Entity,
-    Fact,
-    Kind,
-    Record,
-    Relationship,
-    Source,
-    Statement,
-)
+from hlgraph.records import Calibration, Document, Entity, Fact, Kind, Record, Relationship, Source, Statement
 from hlgraph.stores.protocols import GraphStore, MatchQuery, PullShape, Scope, Stores, by_id
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, TinyExtractor, change_for, fill, new_change, remove, snapshot
 from hlgraph.testing.embedder import WordEmbedder
@@ -32,11 +22,7 @@ from hlgraph.where import parse
 # Pulls, matches and filters.
 
 
-ALL = PullShape(
-    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
-    frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-    hops=8,
-)
+ALL = PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS, hops=8)
 """All chunks, statements and entities that are connected with the seeds."""
 
 
@@ -45,7 +31,7 @@ class GraphPullContract:
 
     def test_pull_walks_both_directions_and_stops_at_the_hops(self, stores: Stores) -> None:
         fill(stores)
-        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
+        shape = PullShape.along(Relationship.MENTIONS, hops=2)
         graph = stores.graph.pull([ids.entity_id(CORPUS, "Tessing")], shape, scope=Scope(CORPUS))
         names = {item.name for item in _entities(stores, graph.ids.tolist())}
         assert names == {"Tessing", "Mara Quill", "Orne"}
@@ -55,13 +41,11 @@ class GraphPullContract:
     def test_pull_respects_fan_out_and_node_cap(self, stores: Stores) -> None:
         fill(stores)
         seed = ids.entity_id(CORPUS, "Mara Quill")
-        narrow = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), fan_out=1)
+        narrow = PullShape.along(Relationship.MENTIONS, fan_out=1)
         graph = stores.graph.pull([seed], narrow, scope=Scope(CORPUS))
         assert len(graph) == 2
         assert graph.is_cut
-        small = PullShape(
-            frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), node_cap=2, hops=3
-        )
+        small = PullShape.along(Relationship.MENTIONS, node_cap=2, hops=3)
         graph = stores.graph.pull([seed], small, scope=Scope(CORPUS))
         assert len(graph) == 2
         assert graph.is_cut

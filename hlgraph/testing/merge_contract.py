@@ -20,7 +20,7 @@ from hlgraph.stores.protocols import Decider, Decision, MergeStore, PullShape, R
 from hlgraph.testing.corpus import CORPUS, fill, remove, snapshot
 from hlgraph.where import parse
 
-_SAME_AS = PullShape(frozenset({Relationship.SAME_AS}), frozenset({Kind.ENTITY}), hops=3)
+_SAME_AS = PullShape.along(Relationship.SAME_AS, hops=3)
 
 
 def merges(stores: Stores) -> MergeStore:
@@ -193,9 +193,7 @@ class MergeStoreContract:
         fill(stores)
         save(stores, decision("Mara Quill", "Ivo Brandt"))
         fill(stores, Document("doc:late", "Mara Quill was late.", "Late"))
-        shape = PullShape(
-            frozenset({Relationship.SAME_AS, Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2
-        )
+        shape = PullShape.along(Relationship.SAME_AS, Relationship.MENTIONS, hops=2)
         graph = stores.graph.pull([_id("Ivo Brandt")], shape, scope=Scope(CORPUS))
         late = ids.statement_id(ids.source_id(CORPUS, "doc:late"), "Mara Quill was late.")
         assert late in graph.ids.tolist()
@@ -236,7 +234,7 @@ class MergeStoreContract:
     def test_reading_as_merges_say_steps_from_name_to_name_without_a_hop(self, stores: Stores) -> None:
         fill(stores)
         save(stores, decision("Aldane Bridge", "Ivo Brandt"))
-        shape = PullShape(frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=2)
+        shape = PullShape.along(Relationship.MENTIONS, hops=2)
         aliases = merges(stores).aliases(CORPUS, version=_version(stores))
         seeds = [_id("Aldane Bridge")]
         graph = pull_merged(seeds, shape, scope=Scope(CORPUS), graph=stores.graph, aliases=lambda: aliases).graph

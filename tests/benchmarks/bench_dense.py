@@ -22,7 +22,7 @@ from hlgraph.evaluate.datasets import Passage
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, score
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.models.local.load import cached_embedder
+from hlgraph.models.choose import cached_embedder
 from hlgraph.settings import load
 
 SETS = ("musique_oie", "2wikimultihopqa", "hotpotqa")

@@ -31,9 +31,8 @@ from measure import MEGABYTE, say, seconds_of, table
 
 import hlgraph
 from hlgraph.evaluate.bench import memory
-from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.install import load_local
-from hlgraph.models.local.load import cache_file
 from hlgraph.models.protocols import Embedder
 from hlgraph.sdk.client import HLGraph, IngestOptions
 from hlgraph.settings import Settings, load

@@ -18,7 +18,7 @@ from opensearch_fixture import opened
 
 from hlgraph.change import VectorBlock
 from hlgraph.evaluate.datasets import read_passages
-from hlgraph.models.local.load import load_local
+from hlgraph.models.install import load_local
 from hlgraph.records import Kind, Source
 from hlgraph.stores.opensearch import query_bodies
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore

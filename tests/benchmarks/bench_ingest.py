@@ -24,7 +24,7 @@ from measure import TimedEmbedder, megabytes_on_disk, memory_line, peak_megabyte
 import hlgraph
 from hlgraph.evaluate.metrics.retrieval import percentile
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.models.local.load import cached_embedder
+from hlgraph.models.choose import cached_embedder
 from hlgraph.settings import load
 
 if TYPE_CHECKING:

@@ -37,9 +37,8 @@ from measure import say, seconds_of, table
 from peer_graph import THEIRS, TWO_THREADS, PageRankClock, Times, peer_graph
 
 import hlgraph
-from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.install import load_local
-from hlgraph.models.local.load import cache_file
 from hlgraph.models.protocols import Embedder
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.search import retriever

@@ -32,7 +32,7 @@ import hlgraph
 from hlgraph.algorithms.ppr import Space, exact_pagerank, local_pagerank, personalised_pagerank, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.ingest.options import IngestOptions
-from hlgraph.models.local.load import cached_embedder
+from hlgraph.models.choose import cached_embedder
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Kind, Relationship
 from hlgraph.settings import Neo4jSettings, Settings, load

@@ -19,7 +19,7 @@ import hlgraph
 from hlgraph.errors import HLGraphError, MigrationError, StoreClosedError
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
-from hlgraph.stores.embedded.readers import POOL
+from hlgraph.stores.embedded.database import POOL
 from hlgraph.testing.embedder import WordEmbedder
 
 TEXTS = [

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hlgraph.errors import ModelError
+from hlgraph.models.choose import cached_embedder
 from hlgraph.models.install import DEFAULT_MODEL, InstalledModel, install, installed, load_local
 from hlgraph.models.local.embedder import LocalEmbedder
-from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import load as load_settings
 
 pytestmark = pytest.mark.model

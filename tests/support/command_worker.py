@@ -21,9 +21,8 @@ from chat_server import Asked, good_reply
 from command_line import call
 
 from hlgraph.ingest import pipeline
-from hlgraph.models.cache import CachedEmbedder
+from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.choose import ChosenModels
-from hlgraph.models.local.load import cache_file
 from hlgraph.models.protocols import Embedder
 from hlgraph.stores.open import Opened
 from hlgraph.testing.chat import ScriptedChat

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import hlgraph
-from hlgraph.models.local.load import CACHE_FILE
+from hlgraph.models.cache import CACHE_FILE
 
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hlgraph.models.local.load import cache_file
+from hlgraph.models.cache import cache_file
 from hlgraph.records import Kind
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.corpus import snapshot

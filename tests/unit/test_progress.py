@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hlgraph import HLGraph, progress
-from hlgraph.cli import bars
+from hlgraph.cli import command
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.local.runtime import run_batches
 from hlgraph.models.remote import RemoteEmbedder
@@ -215,9 +215,9 @@ def test_a_line_is_printed_periodically_without_a_terminal(
     is_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second line comes from a step that tells nothing meanwhile."""
-    monkeypatch.setattr(bars, "EVERY", 0.05)
+    monkeypatch.setattr(command, "EVERY", 0.05)
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    with bars.progress("ingesting", is_json=is_json):
+    with command.progress("ingesting", is_json=is_json):
         expect(12, 3_000)
         count(sources=1_000, chunks=2_000, statements=3_000, size=1_500)
         with step("embed", 2_000, unit="texts"):
@@ -240,10 +240,10 @@ def test_a_line_is_printed_periodically_without_a_terminal(
 def test_short_and_quiet_commands_print_no_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with bars.progress("ingesting"), step("read"):
+    with command.progress("ingesting"), step("read"):
         pass
-    monkeypatch.setattr(bars, "EVERY", 0.01)
-    with bars.progress("ingesting", quiet=True), step("read"):
+    monkeypatch.setattr(command, "EVERY", 0.01)
+    with command.progress("ingesting", quiet=True), step("read"):
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")
 
@@ -264,4 +264,4 @@ def test_a_step_after_the_last_source_has_its_own_estimate(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("rate", "said"), [(1_234.5, "1,234"), (12.4, "12"), (9.7, "10"), (9.4, "9"), (0.25, "0.2")])
 def test_a_rate_is_a_plain_number(rate: float, said: str) -> None:
-    assert bars._rate(rate) == said
+    assert command._rate(rate) == said

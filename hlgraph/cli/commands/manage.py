@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
     from hlgraph.settings import Settings
     from hlgraph.stores.migrate import Difference, MigrationTarget
-    from hlgraph.stores.open import Finding
-    from hlgraph.stores.protocols import CorpusStats
+    from hlgraph.stores.protocols import CorpusStats, Finding
 
 PLACE = 70  # position in the list of commands
 
@@ -197,7 +196,7 @@ def doctor(
     Example:
       hlgraph doctor
     """
-    from hlgraph.sdk.health import open_checked
+    from hlgraph.sdk.opening import open_checked
 
     opened = open_checked(cli.settings())
     findings: list[Finding] = []

@@ -38,18 +38,13 @@ from hlgraph.subgraph import KINDS, Subgraph
 
 # The evidence subgraph: the evidence, its entities, chunks and sources, and the paths that lead to it.
 
-SHAPE = PullShape(
-    frozenset(
-        {
-            Relationship.MENTIONS,
-            Relationship.IN_CHUNK,
-            Relationship.ABOUT,
-            Relationship.RELATES,
-            Relationship.SYNONYM,
-            Relationship.SAME_AS,
-        }
-    ),
-    frozenset({Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK, Kind.TOPIC}),
+SHAPE = PullShape.along(
+    Relationship.MENTIONS,
+    Relationship.IN_CHUNK,
+    Relationship.ABOUT,
+    Relationship.RELATES,
+    Relationship.SYNONYM,
+    Relationship.SAME_AS,
 )
 """Shape of the pull around the evidence; from chunks one hop further, to the entities of their statements."""
 

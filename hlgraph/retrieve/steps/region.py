@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +16,8 @@ from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 from hlgraph.subgraph import Csr, Subgraph
 
+_MENTIONED = PullShape.along(Relationship.MENTIONS)
+_WITH_TOPICS = PullShape.along(Relationship.MENTIONS, Relationship.ABOUT)
 _SMALL = 100
 
 
@@ -64,14 +67,8 @@ class Region:
         Subgraph
             The pulled subgraph.
         """
-        relationships, kinds = {Relationship.MENTIONS}, {Kind.STATEMENT, Kind.ENTITY}
-        if has_topics:
-            relationships.add(Relationship.ABOUT)
-            kinds.add(Kind.TOPIC)
-        shape = PullShape(
-            frozenset(relationships), frozenset(kinds), hops=hops, fan_out=self._fan_out, node_cap=self._node_cap
-        )
-        graph = self._session.pull(seeds, shape)
+        shape = _WITH_TOPICS if has_topics else _MENTIONED
+        graph = self._session.pull(seeds, replace(shape, hops=hops, fan_out=self._fan_out, node_cap=self._node_cap))
         self._is_full = self._is_full or len(graph) >= self._node_cap
         statements, entities = graph.nodes(Kind.STATEMENT), graph.nodes(Kind.ENTITY)
         place = np.zeros(len(graph), dtype=np.intp)

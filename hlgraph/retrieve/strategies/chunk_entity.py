@@ -44,12 +44,7 @@ class ChunkEntityRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         seeds = [hit.id for hit in session.seeds(Kind.CHUNK, self.seeds)]
-        shape = PullShape(
-            frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
-            frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-            hops=4,
-            fan_out=self.fan_out,
-        )
+        shape = PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS, hops=4, fan_out=self.fan_out)
         graph = session.pull(seeds, shape)
         statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
         in_chunk = graph.edges[Relationship.IN_CHUNK][statements][:, chunks]

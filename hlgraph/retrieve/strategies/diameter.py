@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 Filter = Literal["in_filter", "post_filter", "nearest"]
 _OF_DIAMETER = ("max_diameter", "distance", "candidates", "entries", "centers", "starts", "has_co_occurrence")
-_FROM_ENTITY = frozenset({Relationship.MENTIONS, Relationship.IN_CHUNK})
-_FROM_ENTITY_KINDS = frozenset({Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK})
+_FROM_ENTITY = (Relationship.MENTIONS, Relationship.IN_CHUNK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +228,7 @@ class DiameterRetriever:
         entities = sorted({item for some in chosen for item in some})
         if not entities:
             return {}
-        shape = PullShape(_FROM_ENTITY, _FROM_ENTITY_KINDS, hops=2, fan_out=self.statements, node_cap=2 * self.node_cap)
+        shape = PullShape.along(*_FROM_ENTITY, hops=2, fan_out=self.statements, node_cap=2 * self.node_cap)
         graph = session.pull(entities, shape)
         mentions, in_chunk = incidence(graph)
         mentioned_in = ((mentions.T @ in_chunk) > 0).astype(np.float64)  # entity x chunk

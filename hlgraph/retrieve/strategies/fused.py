@@ -50,9 +50,7 @@ _LEAST_SHARE = 0.01
 _READ = 50
 _LINKED = 60
 _LEAST_STRENGTH = 0.05  # below it (questions of 40 words or more) links are ignored
-_STATEMENTS = PullShape(
-    frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}), hops=1, fan_out=1_000
-)
+_STATEMENTS = PullShape.along(Relationship.IN_CHUNK, fan_out=1_000)
 _MIDDLE_WORDS, _WIDTH_WORDS = 28, 4  # centre and width, in words, of the transition from short to long questions
 
 
@@ -342,12 +340,7 @@ def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str
 
 # Links between ranked passages: which mention the titles of others, and which words of the question each contains.
 
-_MENTIONS = PullShape(
-    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}),
-    frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY}),
-    hops=2,
-    fan_out=1_000,
-)
+_MENTIONS = PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS, hops=2, fan_out=1_000)
 _APART = re.compile(r"\s*\([^()]*\)\s*$")  # the words that distinguish equal titles: "Rome (film)"
 
 

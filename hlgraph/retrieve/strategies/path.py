@@ -45,6 +45,7 @@ _SHAPE = ProjectionShape.ENTITY_PASSAGE
 _CANDIDATES = 100
 _SEED_PASSAGES = 4  # seed passages of stage 1, as a multiple of the passages of the subgraph
 _WIDE = 1_000
+_MENTIONED = PullShape.along(Relationship.MENTIONS, fan_out=_WIDE)
 _SHOWN = 5
 _EXPLORED = 4  # statements whose entities are explored without a beam (PropRAG, A.2: P_initial = B)
 _OF_STAGE_1 = ("statements", "entities", "damping_first", "passage_weight_first", "epsilon")
@@ -217,10 +218,7 @@ class PathRetriever:
     def _first(self, session: Session, k: int) -> list[Hit]:
         """Stage 1: passages by PageRank from the entities of the best statements."""
         hits = self._seeds(session, Kind.STATEMENT, self.statements)
-        shape = PullShape(
-            frozenset({Relationship.MENTIONS}), frozenset({Kind.STATEMENT, Kind.ENTITY}), hops=1, fan_out=_WIDE
-        )
-        graph = session.pull([hit.id for hit in hits], shape)
+        graph = session.pull([hit.id for hit in hits], _MENTIONED)
         scores = {hit.id: hit.score for hit in hits}
         weights = np.array([scores.get(str(key), 0.0) for key in graph.ids])
         mentions = graph.edges[Relationship.MENTIONS]

@@ -42,8 +42,7 @@ class TopicRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         topics = session.seeds(Kind.TOPIC, self.topics)
-        kinds = frozenset({Kind.TOPIC, Kind.STATEMENT})
-        shape = PullShape(frozenset({Relationship.ABOUT}), kinds, hops=1, fan_out=1_000)
+        shape = PullShape.along(Relationship.ABOUT, fan_out=1_000)
         graph = session.pull([hit.id for hit in topics], shape)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
         cosines = session.similarities(Kind.STATEMENT, ids)

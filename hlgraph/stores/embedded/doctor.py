@@ -7,24 +7,22 @@ import functools
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import MigrationError, StoreCorruptError
-from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.batches import batched
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.derived import remove_summaries
+from hlgraph.stores.embedded.derived import NAMES_OF_ENTITIES, NAMES_OF_TOPICS, altered_records
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, mapped, reading, totals, write_seals
+from hlgraph.stores.embedded.sqlite import mapped, reading
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, is_broken, remove_rows
 from hlgraph.stores.embedded.vector_files import State, free_rows, matrix_path, move_rows, read_rows, states
 from hlgraph.stores.freed_bytes import unwiped
-from hlgraph.stores.protocols import AlteredRecord, Damage, Row, Seals
-from hlgraph.subgraph import KINDS
+from hlgraph.stores.protocols import Damage, Finding, Row
 
 # A repair of the vector store keeps every vector that is as it was written, in a new file, so that only the others are embedded
 # again. A broken full-text index is made anew from the texts of the records.
@@ -133,98 +131,6 @@ def _drop(database: Database, state: State, altered: Iterable[str], *, matrix: N
     move_rows(database, state, matrix=matrix)
 
 
-# What is gone from the graph has no name here: it is missing elsewhere, or was rightly deleted.
-_NAMES = f"""
-    SELECT e.value, node.id, node.kind, corpus.name, source.uri FROM json_each(:owners) AS e JOIN node ON node.n = e.value / 4
-    JOIN corpus USING (c) LEFT JOIN source ON source.n = node.source WHERE e.value % 4 <> {SUMMARY}
-    UNION ALL
-    SELECT e.value, summary.id, -1, corpus.name, run.name FROM json_each(:owners) AS e JOIN summary ON summary.s = e.value / 4
-    JOIN run USING (r) JOIN corpus USING (c) WHERE e.value % 4 = {SUMMARY}
-    ORDER BY 2, 1"""
-_JSON = (("source", "metadata", "{}"), ("chunk", "headings", "[]"), ("in_chunk", "details", "[]"))
-NAMES_OF_ENTITIES = """
-    FROM entity WHERE name <> (
-      SELECT surface FROM alias WHERE entity = entity.n GROUP BY surface ORDER BY sum(mentions) DESC, surface LIMIT 1)
-    OR kind <> coalesce((
-      SELECT kind FROM alias WHERE entity = entity.n AND kind <> '' GROUP BY kind ORDER BY sum(mentions) DESC, kind LIMIT 1), '')"""
-"""Entities that are not called, or not of the kind, that most of their mentions say."""
-NAMES_OF_TOPICS = """
-    FROM topic WHERE name <> (
-      SELECT t.name FROM chunk_topic AS t WHERE t.topic = topic.n AND t.name <> '' GROUP BY t.name
-      ORDER BY count(*) DESC, t.name LIMIT 1)"""
-"""Topics that are not called what most of their chunks call them."""
-
-
-def altered_records(connection: sqlite3.Connection) -> list[tuple[int, AlteredRecord]]:
-    """The owners of broken seals that the store still has, by ascending id. Reads every sealed row.
-
-    Parameters
-    ----------
-    connection : connection to read with
-    """
-    records = []
-    for owner, name, k, corpus, where in connection.execute(_NAMES, {"owners": json.dumps(broken_seals(connection))}):
-        kind = Kind.SUMMARY if k < 0 else KINDS[k]
-        is_links = owner % 4 in (LINKS, SYNONYMS)
-        records.append((owner, AlteredRecord(kind, name, corpus, where or "", is_links=is_links)))
-    return records
-
-
-class EmbeddedSeals(Seals):
-    """The seals of the store in one directory; see :class:`hlgraph.stores.protocols.Seals`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def altered(self, corpus: str) -> tuple[AlteredRecord, ...]:
-        """See :meth:`Seals.altered`."""
-        if not self._database.exists():
-            return ()
-        connection = self._database.reader()
-        with reading(self._database.path):
-            records = {item for _, item in altered_records(connection) if item.corpus == corpus}
-            for kind, which in ((Kind.ENTITY, NAMES_OF_ENTITIES), (Kind.TOPIC, NAMES_OF_TOPICS)):
-                query = f"SELECT id FROM node JOIN corpus USING (c) WHERE name = ? AND n IN (SELECT n {which})"
-                records |= {
-                    AlteredRecord(kind, name, corpus, "", is_links=False)
-                    for (name,) in connection.execute(query, (corpus,))
-                }
-        return tuple(sorted(records, key=lambda item: (item.kind, item.id, item.is_links)))
-
-    def restore(self) -> bool:
-        """See :meth:`Seals.restore`."""
-        if not self._database.exists():
-            return False
-        with self._database.lock():
-            connection = self._database.writer()
-            with reading(self._database.path):
-                is_whole = bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
-                if not is_whole:  # both read the rows alone: indexes are made again, and what no row uses is dropped
-                    connection.execute("REINDEX")
-                    connection.execute("VACUUM")
-            with self._database.transaction():
-                self._database.wiping.distrust()
-                for table, column, nothing in _JSON:
-                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE NOT json_valid({column})", (nothing,))
-                connection.execute("DELETE FROM field")
-                connection.execute(
-                    "INSERT INTO field SELECT c, key, type, count(*) FROM field_of GROUP BY c, key, type"
-                )
-        return not is_whole
-
-    def accept(self, corpus: str, records: Collection[AlteredRecord]) -> None:
-        """See :meth:`Seals.accept`."""
-        with self._database.lock(), self._database.transaction() as connection:
-            remove_summaries(connection, sorted(item.id for item in records if item.kind is Kind.SUMMARY))
-        with self._database.lock(), self._database.transaction() as connection:
-            wanted = {item.id for item in records}
-            owners = [
-                owner for owner, item in altered_records(connection) if item.id in wanted and item.corpus == corpus
-            ]
-            seals = totals(connection)
-            write_seals(connection, {owner: seals.get(owner, 0) for owner in owners})
-
-
 _LINKS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("in_chunk", {"chunk": "chunk", "statement": "statement"}),
     ("chunk_topic", {"chunk": "chunk", "topic": "topic"}),
@@ -300,18 +206,25 @@ _WRONG = {
 _OF_VECTORS = "two vectors in one slot"
 
 
-def probed(database: Database) -> tuple[bool, str]:
-    """True, and what the database is. Raises an error of hlgraph if it cannot be read."""
+def probed(database: Database, store: str) -> Iterator[Finding]:
+    """What the database is. Raises an error of hlgraph if it cannot be read.
+
+    Parameters
+    ----------
+    database : database of the store
+    store : name of the finding
+    """
     version = f"SQLite {sqlite3.sqlite_version}"
     if not database.file.exists():
-        return True, f"{version}; {database.path} is empty"
+        yield Finding(store, True, f"{version}; {database.path} is empty")
+        return
     with reading(database.path):
         SqliteTarget(database.file).history()
-    return True, f"{version}, {database.path}"
+    yield Finding(store, True, f"{version}, {database.path}")
 
 
-def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, bool, str]]:
-    """Run all checks; yields the name of each, whether it passed, and what it saw. Reads everything, changes nothing.
+def check(database: Database, *, has_graph: bool = True) -> Iterator[Finding]:
+    """Run all checks; yields their findings. Reads everything, changes nothing.
 
     Parameters
     ----------
@@ -319,14 +232,14 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
     has_graph : False if the graph is on a server and the database holds only vectors
     """
     if not database.file.exists():
-        yield "store", True, f"{database.path} is empty"
+        yield Finding("store", True, f"{database.path} is empty")
         return
-    name, is_fine, seen = _checked(database, "database file", lambda: _migrations(database))
-    yield name, is_fine, seen
-    if not is_fine:
+    first = _checked(database, "database file", lambda: _migrations(database))
+    yield first
+    if not first.is_fine:
         return
     connection = database.reader()
-    checks: list[tuple[str, Callable[[], _Finding]]] = [
+    checks: list[tuple[str, Callable[[], Finding]]] = [
         ("schema", lambda: _schema(database)),
         ("database file", lambda: _file(connection)),
         ("freed bytes", lambda: _freed(database)),
@@ -342,38 +255,34 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[tuple[str, 
         yield _checked(database, name, run)
 
 
-_Finding = tuple[str, bool, str]
-
-
-def _checked(database: Database, name: str, run: Callable[[], _Finding]) -> _Finding:
+def _checked(database: Database, name: str, run: Callable[[], Finding]) -> Finding:
     """The finding of one check. If the damage itself stops the check, that is the finding."""
     try:
         with reading(database.path):
             return run()
     except StoreCorruptError as error:
-        return name, False, str(error)
+        return Finding(name, False, str(error))
 
 
-def _migrations(database: Database) -> _Finding:
+def _migrations(database: Database) -> Finding:
     try:
         plan = migrate.plan(SqliteTarget(database.file))
     except MigrationError as error:
-        return "migrations", False, str(error)
-    return "migrations", not plan.pending, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+        return Finding("migrations", False, str(error))
+    return Finding("migrations", not plan.pending, plan.summary)
 
 
-def _schema(database: Database) -> _Finding:
+def _schema(database: Database) -> Finding:
     wrong = migrate.differences(SqliteTarget(database.file))
-    text = "; ".join(map(str, wrong))
-    return "schema", not wrong, f"{text}; run: hlgraph migrate repair" if wrong else "as the migrations made it"
+    return Finding("schema", not wrong, migrate.described(wrong))
 
 
-def _file(connection: sqlite3.Connection) -> _Finding:
+def _file(connection: sqlite3.Connection) -> Finding:
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     return _judged("database file", [] if answer == "ok" else [" ".join(answer.split())], otherwise=answer)
 
 
-def _freed(database: Database) -> _Finding:
+def _freed(database: Database) -> Finding:
     wrong = []
     spans = unwiped(database.file)
     if spans:
@@ -385,15 +294,14 @@ def _freed(database: Database) -> _Finding:
     return _judged("freed bytes", wrong, otherwise="all are zero")
 
 
-def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> _Finding:
+def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> Finding:
     count = connection.execute(query).fetchone()[0]
-    return name, count == 0, f"{count} wrong"
+    return Finding(name, count == 0, f"{count} wrong")
 
 
-def _journal(connection: sqlite3.Connection) -> _Finding:
+def _journal(connection: sqlite3.Connection) -> Finding:
     count = connection.execute("SELECT count(*) FROM journal").fetchone()[0]
-    unfinished = f"{count} unfinished changes; run any ingest or delete again to finish them"
-    return "journal", not count, unfinished if count else "nothing unfinished"
+    return Finding.of_journal(count)
 
 
 def _links() -> Iterator[tuple[str, str]]:
@@ -402,7 +310,7 @@ def _links() -> Iterator[tuple[str, str]]:
         yield f"links of {table}", f"SELECT count(*) FROM {table} WHERE {checks}"
 
 
-def _files(database: Database, connection: sqlite3.Connection) -> _Finding:
+def _files(database: Database, connection: sqlite3.Connection) -> Finding:
     matrices = states(connection, "ORDER BY corpus, kind")
     wrong = []
     for corpus, kind, state in matrices:
@@ -413,11 +321,11 @@ def _files(database: Database, connection: sqlite3.Connection) -> _Finding:
     return _judged("vector files", wrong, otherwise=f"{len(matrices)} files")
 
 
-def _judged(name: str, wrong: list[str], *, otherwise: str) -> _Finding:
-    return name, not wrong, f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise
+def _judged(name: str, wrong: list[str], *, otherwise: str) -> Finding:
+    return Finding(name, not wrong, f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise)
 
 
-def _records(connection: sqlite3.Connection) -> _Finding:
+def _records(connection: sqlite3.Connection) -> Finding:
     """The sources, chunks and summaries whose rows are not those that were written, by their seals."""
     altered = altered_records(connection)
     wrong = []

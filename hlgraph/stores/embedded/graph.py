@@ -20,8 +20,7 @@ from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore
-from hlgraph.stores.embedded.doctor import EmbeddedSeals
+from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore, EmbeddedSeals
 from hlgraph.stores.embedded.images import Graphs
 from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
 from hlgraph.stores.embedded.sqlite import STORE, mapped, reading

@@ -21,8 +21,7 @@ from hlgraph.change import Change, Outcome
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source, Statement, Topic
 from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.embedded import image_changes, sqlite
-from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.readers import CommitMark
+from hlgraph.stores.embedded.database import CommitMark, Database
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.stores.image.patching import State
 from hlgraph.subgraph import KINDS

@@ -14,13 +14,7 @@ import msgspec
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending
-from hlgraph.errors import (
-    MigrationError,
-    StoreConflictError,
-    StoreCorruptError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hlgraph.errors import MigrationError, StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.batches import batched

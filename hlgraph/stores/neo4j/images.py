@@ -34,6 +34,7 @@ from hlgraph.ids import content_id
 from hlgraph.records import Kind, Record, Relationship
 from hlgraph.stores import files
 from hlgraph.stores import files as owned
+from hlgraph.stores.batches import batched
 from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.closing import closed
 from hlgraph.stores.image.arrays import NO_SOURCE, Links, Pairs, find, places
@@ -589,8 +590,8 @@ class RecentRecords:
         wanted = list(dict.fromkeys(ids))
         records = self._kept.get(kind, wanted, corpus=corpus, state=state) if state else {}
         missing = [item for item in wanted if item not in records]
-        for start in range(0, len(missing), BATCH):
-            records |= self._asked(kind, missing[start : start + BATCH], corpus=corpus, state=state)
+        for part in batched(missing, BATCH):
+            records |= self._asked(kind, part, corpus=corpus, state=state)
         return [records[item] for item in wanted if item in records]
 
     def _altered(self, corpus: str, before: str, to: str) -> frozenset[str] | None:

@@ -482,12 +482,12 @@ def _matrix(starts: ArrayLike, stops: ArrayLike, weights: Sequence[float] | None
 
 
 _CORPUS = ""  # no corpus has this name
-_FOLDED = PullShape(frozenset({Relationship.IN_CHUNK}), frozenset({Kind.CHUNK, Kind.STATEMENT}))
-_ABOUT = PullShape(frozenset({Relationship.ABOUT}), frozenset({Kind.TOPIC, Kind.STATEMENT}))
-_JOINED = PullShape(
-    frozenset({Relationship.IN_CHUNK, Relationship.MENTIONS}), frozenset({Kind.CHUNK, Kind.STATEMENT, Kind.ENTITY})
+SHAPES = (
+    *(PullShape(*item) for item in INGREDIENTS.values()),
+    PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS),
+    PullShape.along(Relationship.IN_CHUNK),
+    PullShape.along(Relationship.ABOUT),
 )
-SHAPES = (*(PullShape(*item) for item in INGREDIENTS.values()), _JOINED, _FOLDED, _ABOUT)
 """The shapes of the pulls whose queries are planned."""
 _log = logging.getLogger(__name__)
 

@@ -15,13 +15,7 @@ import neo4j
 import neo4j.exceptions
 from neo4j import exceptions as foreign
 
-from hlgraph.errors import (
-    SettingsError,
-    StoreConflictError,
-    StoreCorruptError,
-    StoreError,
-    StoreUnavailableError,
-)
+from hlgraph.errors import SettingsError, StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
 from hlgraph.stores import closing, queries
 from hlgraph.stores.batches import batched
 from hlgraph.stores.closing import closed, mapped_if_closed, unanswered

@@ -21,14 +21,14 @@ from hlgraph.stores.opensearch.query_bodies import count, find, of_ids, vector_o
 from hlgraph.stores.opensearch.wire import Health, Mapped, Plugin, Root
 from hlgraph.stores.opensearch.wire import Row as Found
 from hlgraph.stores.opensearch.writes import terms
-from hlgraph.stores.protocols import Damage, Row
+from hlgraph.stores.protocols import Damage, Finding, Row
 
 OLDEST = (2, 19)
 """The oldest version that the store supports."""
 
 
-def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool, str]]:
-    """Run all checks; yield the name of each, whether it passed, and what it saw. Changes nothing.
+def check(connection: Connection, indexes: Indexes) -> Iterator[Finding]:
+    """Run all checks; yield their findings. Changes nothing.
 
     A server that cannot be reached is a failed check, not an error.
 
@@ -51,10 +51,10 @@ def check(connection: Connection, indexes: Indexes) -> Iterator[tuple[str, bool,
         yield _languages(connection, mapped)
         yield _counts(connection, indexes, mapped)
     except HLGraphError as error:
-        yield "vector server", False, str(error)
+        yield Finding("vector server", False, str(error))
 
 
-def probed(connection: Connection) -> Iterator[tuple[str, bool, str]]:
+def probed(connection: Connection) -> Iterator[Finding]:
     """Check the version of the server, and whether every index has its data. Raises a StoreError if the server does not answer.
 
     Parameters
@@ -63,54 +63,53 @@ def probed(connection: Connection) -> Iterator[tuple[str, bool, str]]:
     """
     if connection.is_serverless:
         connection.ask("GET", "/_cat/indices", answer=list[object], parameters={"format": "json"})
-        yield "vector store", True, "Amazon OpenSearch Serverless"
+        yield Finding("vector store", True, "Amazon OpenSearch Serverless")
         return
-    _, is_fine, seen = _version(connection)
-    yield "vector store", is_fine, seen
+    yield _version(connection)._replace(check="vector store")
     yield _health(connection)
 
 
-def _version(connection: Connection) -> tuple[str, bool, str]:
+def _version(connection: Connection) -> Finding:
     version = connection.ask("GET", "/", answer=Root).version
     numbers = tuple(int(part) for part in re.findall(r"\d+", version.number)[:2])
     is_fine = version.distribution == "opensearch" and numbers >= OLDEST
     remedy = "" if is_fine else f"; use OpenSearch {'.'.join(map(str, OLDEST))} or newer"
-    return "vector server", is_fine, f"{version.distribution or 'no OpenSearch'} {version.number}{remedy}"
+    return Finding("vector server", is_fine, f"{version.distribution or 'no OpenSearch'} {version.number}{remedy}")
 
 
-def _plugin(connection: Connection) -> tuple[str, bool, str]:
+def _plugin(connection: Connection) -> Finding:
     parameters = {"format": "json", "h": "component,version"}
     plugins = connection.ask("GET", "/_cat/plugins", answer=list[Plugin], parameters=parameters)
     versions = sorted({item.version for item in plugins if "knn" in item.component.lower()})
     if not versions:
-        return "k-NN plugin", False, "missing; install opensearch-knn on every node"
-    return "k-NN plugin", len(versions) == 1, ", ".join(versions)
+        return Finding("k-NN plugin", False, "missing; install opensearch-knn on every node")
+    return Finding("k-NN plugin", len(versions) == 1, ", ".join(versions))
 
 
-def _migrations(connection: Connection) -> tuple[str, bool, str]:
+def _migrations(connection: Connection) -> Finding:
     try:
         plan = migrate.plan(OpenSearchTarget(connection))
     except MigrationError as error:
-        return "vector migrations", False, str(error)
+        return Finding("vector migrations", False, str(error))
     is_fine = not plan.applied or not plan.pending
-    return "vector migrations", is_fine, f"{len(plan.applied)} applied, {len(plan.pending)} pending"
+    return Finding("vector migrations", is_fine, plan.summary)
 
 
-def _health(connection: Connection) -> tuple[str, bool, str]:
+def _health(connection: Connection) -> Finding:
     health = connection.ask("GET", f"/_cluster/health/{connection.settings.prefix}-*", answer=Health)
     # Yellow means that replicas are missing, but no data.
     seen = f"{health.status}, {health.unassigned_shards} shards unassigned"
-    return "vector index health", health.status != "red", seen
+    return Finding("vector index health", health.status != "red", seen)
 
 
-def _blocks(connection: Connection) -> tuple[str, bool, str]:
+def _blocks(connection: Connection) -> Finding:
     indexes = settings_of(connection, f"/{connection.settings.prefix}-*/_settings/index.blocks.*")
     blocked = sorted(name for name, item in indexes.items() if "true" in item.settings.values())
     seen = f"{', '.join(blocked)}: read-only; free disk space and lift index.blocks" if blocked else "none"
-    return "vector index blocks", not blocked, seen
+    return Finding("vector index blocks", not blocked, seen)
 
 
-def _aliases(indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _aliases(indexes: Indexes, mapped: Mapping[str, Mapped]) -> Finding:
     wrong = []
     for name, item in mapped.items():
         meta = item.mappings.meta
@@ -119,24 +118,24 @@ def _aliases(indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool,
                 wrong.append(f"{name} has no alias; run: hlgraph migrate repair")
         except HLGraphError as error:
             wrong.append(str(error))
-    return "vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(mapped)} indexes"
+    return Finding("vector index aliases", not wrong, "; ".join(dict.fromkeys(wrong)) or f"{len(mapped)} indexes")
 
 
-def _drift(connection: Connection) -> tuple[str, bool, str]:
+def _drift(connection: Connection) -> Finding:
     """Compare the form and the aliases of each index with the newest migration and the settings."""
     wrong = index_forms.differences(connection, discover("opensearch")[-1])
     said = f"{'; '.join(map(str, wrong))}; run: hlgraph migrate repair" if wrong else "as they were made"
-    return "vector mappings", not wrong, said
+    return Finding("vector mappings", not wrong, said)
 
 
-def _languages(connection: Connection, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _languages(connection: Connection, mapped: Mapping[str, Mapped]) -> Finding:
     wanted = connection.settings.language
     others = sorted({item.mappings.meta.language for item in mapped.values()} - {wanted})
     drift = f"opensearch.language is {wanted}, indexes are {', '.join(others)}; run: hlgraph migrate repair"
-    return "text analysis", not others, drift if others else wanted
+    return Finding("text analysis", not others, drift if others else wanted)
 
 
-def _counts(connection: Connection, indexes: Indexes, mapped: Mapping[str, Mapped]) -> tuple[str, bool, str]:
+def _counts(connection: Connection, indexes: Indexes, mapped: Mapping[str, Mapped]) -> Finding:
     seen: list[tuple[str, str, int]] = []
     for name, item in mapped.items():
         meta = item.mappings.meta
@@ -146,7 +145,7 @@ def _counts(connection: Connection, indexes: Indexes, mapped: Mapping[str, Mappe
             alias = indexes.alias(meta.corpus, Kind(meta.kind))
             seen.append((meta.corpus, meta.kind, count(connection, alias)))
     counted = "; ".join(f"{corpus}: {rows:,} of {kind}" for corpus, kind, rows in sorted(seen))
-    return "vector rows", True, counted or "none"
+    return Finding("vector rows", True, counted or "none")
 
 
 # Damaged rows: the text differs from the record, or the norm of the vector is not 1.

@@ -47,7 +47,7 @@ from hlgraph.stores.opensearch.query_bodies import (
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Json
 from hlgraph.stores.opensearch.writes import begin_purge, item, phrases, purge, row_items, source_items
-from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.protocols import Damage, Finding, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -98,8 +98,8 @@ class OpenSearchVectorStore(VectorStore):
             replica.close()
         self.connection.close()
 
-    def check(self) -> Iterator[tuple[str, bool, str]]:
-        """Run the checks of ``hlgraph doctor``; yield the name of each, whether it passed, and what it saw."""
+    def check(self) -> Iterator[Finding]:
+        """Run the checks of ``hlgraph doctor``; yield their findings."""
         return check(self.connection, self.indexes)
 
     # Writing

@@ -196,9 +196,9 @@ def knows_a_concrete_store(each: Import) -> bool:
 
 
 def opens_a_store_in_a_stage(each: Import) -> bool:
-    """Take the store as an argument: a stage knows hlgraph.stores.protocols, reads of one state, files, threads, and terms."""
+    """Take the store as an argument: a stage knows hlgraph.stores.protocols, reads of one state, files, batches, and terms."""
     is_stage = is_within(each.module, *STAGES)
-    known = {*PROTOCOLS, *(f"hlgraph.stores.{name}" for name in ("files", "one_state", "side_by_side", "terms"))}
+    known = {*PROTOCOLS, *(f"hlgraph.stores.{name}" for name in ("files", "one_state", "batches", "terms"))}
     return is_stage and is_within(each.target, "hlgraph.stores") and each.target not in known
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
+from hlgraph.models.choose import cached_embedder
 from hlgraph.models.install import DEFAULT_MODEL, default_root, install, installed, load_local
-from hlgraph.models.local.load import cached_embedder
 from hlgraph.settings import ModelSettings
 
 WIDTH = 8

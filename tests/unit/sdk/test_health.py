@@ -16,7 +16,7 @@ from hlgraph.sdk import health as probing
 from hlgraph.sdk.health import Health, ImageLag, health
 from hlgraph.settings import Settings
 from hlgraph.stores.embedded.database import DATABASE
-from hlgraph.stores.open import Finding
+from hlgraph.stores.protocols import Finding
 from hlgraph.testing.corpus import SeededEmbedder
 
 
