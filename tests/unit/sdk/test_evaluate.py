@@ -10,6 +10,7 @@ import pytest
 from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.answering import Readers
+from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -93,6 +94,29 @@ def test_a_reader_that_cannot_be_is_one_error_before_anything_is_asked(
 ) -> None:
     with pytest.raises((InputError, UnknownNameError), match=message):
         graph.evaluate(folder, strategies="chunk", baselines=False, answers=answers, readers=readers)
+
+
+def test_figures_of_the_corpus_stand_beside_the_questions_and_a_reader_can_ask_for_a_report(
+    graph: HLGraph, folder: Path
+) -> None:
+    options = EvaluationOptions(
+        strategies="chunk",
+        is_alone=True,
+        is_answered=True,
+        readers=ReaderOptions(mode="report"),
+        of_corpus=("chunks", "entities", "input_tokens", "statement_accuracy"),
+    )
+    found = run_evaluation(graph, folder, options=options)
+    assert {name: interval.mean for name, interval in found.of_corpus.items()} == {
+        "chunks": 3,
+        "entities": 4,
+        "statement_accuracy": 1,
+    }
+    assert found.to_json()["of_corpus"] == {name: list(each) for name, each in found.of_corpus.items()}
+    assert found.answers is not None
+    assert "Mara Quill" in found.answers.strategies["chunk"].outcomes[0].text
+    with pytest.raises(InputError, match="style is 'reason', which does not apply to a report"):
+        ReaderOptions(mode="report", style="reason")
 
 
 def test_options_of_a_reader_are_checked() -> None:
