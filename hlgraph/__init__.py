@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.questions.record import MadeQuestion, QuestionSet
+    from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.index.communities import BuiltCommunities
@@ -174,6 +175,7 @@ __all__ = [
     "Questions",
     "ReaderOptions",
     "Readers",
+    "RecipeReport",
     "Relationship",
     "Report",
     "Reranker",
@@ -214,6 +216,7 @@ _LATER = {
         "evaluate.datasets": "Question",
         "evaluate.judges.report": "JudgeOptions",
         "evaluate.questions.record": "MadeQuestion QuestionSet",
+        "evaluate.recipes": "RecipeReport",
         "evaluate.report": "Evaluation",
         "extract.quarantine": "Quarantined",
         "index.communities": "BuiltCommunities",

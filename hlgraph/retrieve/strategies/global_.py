@@ -21,7 +21,6 @@ from hlgraph.retrieve.retriever import (
     By,
     Group,
     Needs,
-    Presets,
     Ranked,
     Why,
     chat_of,
@@ -96,7 +95,6 @@ class GlobalRetriever:
     name: ClassVar[str] = "global"
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
-    presets: ClassVar[Presets] = {"plain": {"candidates": 0}}
     breadth: int = 10
     suggestions: int = 20
     anchors: int = 200

@@ -14,7 +14,6 @@ from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import (
     By,
-    Presets,
     Ranked,
     Why,
     by_score,
@@ -80,7 +79,6 @@ class LocalRetriever:
 
     name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
-    presets: ClassVar[Presets] = {"plain": {"candidates": 0}}
     suggestions: int = 20
     cycles: int = 3
     extraction: Extraction = field(default_factory=Extraction)

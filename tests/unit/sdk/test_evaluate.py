@@ -119,6 +119,23 @@ def test_figures_of_the_corpus_stand_beside_the_questions_and_a_reader_can_ask_f
         ReaderOptions(mode="report", style="reason")
 
 
+def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "popqa")
+    for data in (tmp_path, tmp_path / "popqa"):
+        found = graph.recipe("proprag-table-1", data, limit=2)
+        (table,) = found.tables()
+        assert table.rows[0][:3] == ("BM25", "bm25", "35.7")
+        assert [run.place for run in found.runs] == ["popqa"]
+    assert graph.recipe("topg-table-2", tmp_path).tables()[0].rows == (("ToPG", "-", *_COUNTS),)
+    with pytest.raises(InputError, match="k of dense is 5, and the corpus 'eval-popqa' has 3 chunks"):
+        graph.recipe("proprag-table-2", tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        graph.recipe("proprag-table-1", tmp_path / "nowhere")
+
+
+_COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
+
+
 def test_options_of_a_reader_are_checked() -> None:
     for options in ({"k": 0}, {"k": 10_001}, {"unit": "page"}, {"diversity": 2}, {"style": "x"}, {"context_tokens": 1}):
         with pytest.raises(InputError, match=f"{next(iter(options))} is "):
