@@ -136,11 +136,16 @@ class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be used, before anything is asked."""
+        for name, kinds in (("k", int), ("context_tokens", int), ("diversity", int | float)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+                raise InputError(f"{name} is {value!r}; give a number")
         if self.k is not None and not 1 <= self.k <= MAX_K:
             raise InputError(f"k is {self.k}; choose a number from 1 to {MAX_K}")
         words = {"unit": UNITS, "style": get_args(AnswerStyle), "mode": get_args(AnswerMode)}
         for name, known in words.items():
-            if (value := getattr(self, name)) is not None and value not in known:
+            value = getattr(self, name)
+            if value is not None and value not in known:
                 raise InputError(f"{name} is {value!r}; choose {' or '.join(map(repr, known))}")
         if (self.style, self.mode) == ("reason", "report"):
             raise InputError("style is 'reason', which does not apply to a report; leave it out")

@@ -87,6 +87,8 @@ def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(gra
         (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
         (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give --answers, too"),
         ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
+        ({"chunk": {"k": 1}}, True, "is {'k': 1} .a dict.; give a ReaderOptions"),
+        ("chunk", True, "readers is 'chunk' .a str.; give a ReaderOptions, a mapping or None"),
     ],
 )
 def test_a_reader_that_cannot_be_is_one_error_before_anything_is_asked(
@@ -137,7 +139,16 @@ _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
 
 
 def test_options_of_a_reader_are_checked() -> None:
-    for options in ({"k": 0}, {"k": 10_001}, {"unit": "page"}, {"diversity": 2}, {"style": "x"}, {"context_tokens": 1}):
+    for options in (
+        {"k": 0},
+        {"k": 10_001},
+        {"unit": "page"},
+        {"diversity": 2},
+        {"style": "x"},
+        {"context_tokens": 1},
+        {"k": "3"},
+        {"k": True},
+    ):
         with pytest.raises(InputError, match=f"{next(iter(options))} is "):
             ReaderOptions(**options)
 
