@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.judges.report import JudgeOptions as JudgeOptions
     from hlgraph.evaluate.questions.record import MadeQuestion as MadeQuestion
     from hlgraph.evaluate.questions.record import QuestionSet as QuestionSet
+    from hlgraph.evaluate.recipes import RecipeReport as RecipeReport
     from hlgraph.evaluate.report import Evaluation as Evaluation
     from hlgraph.extract.quarantine import Quarantined as Quarantined
     from hlgraph.index.communities import BuiltCommunities as BuiltCommunities
@@ -141,6 +142,7 @@ _LATER = {
         "evaluate.datasets": "Question",
         "evaluate.judges.report": "JudgeOptions",
         "evaluate.questions.record": "MadeQuestion QuestionSet",
+        "evaluate.recipes": "RecipeReport",
         "evaluate.report": "Evaluation",
         "extract.quarantine": "Quarantined",
         "index.communities": "BuiltCommunities",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
-from hlgraph.answer.request import AnswerStyle
+from hlgraph.answer.request import AnswerMode, AnswerStyle
 from hlgraph.errors import BudgetError, HLGraphError, InputError
 from hlgraph.evaluate.metrics.answer_scores import (
     chosen_option,
@@ -120,6 +120,7 @@ class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     style : ``reason`` asks a chat model for its reason before the answer (chain of thought), ``plain`` for the answer alone.
         Default: ``reason`` with a chat model
     context_tokens : tokens of evidence that the reader gets (at least 200; default 8,000)
+    mode : ``report`` combines many pieces, as for :meth:`hlgraph.HLGraph.answer`; default: ``short``
 
     Raises
     ------
@@ -131,14 +132,23 @@ class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     diversity: float | None = None
     style: AnswerStyle | None = None
     context_tokens: int | None = None
+    mode: AnswerMode | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be used, before anything is asked."""
+        for name, kinds in (("k", int), ("context_tokens", int), ("diversity", int | float)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+                raise InputError(f"{name} is {value!r}; give a number")
         if self.k is not None and not 1 <= self.k <= MAX_K:
             raise InputError(f"k is {self.k}; choose a number from 1 to {MAX_K}")
-        for name, value, words in (("unit", self.unit, UNITS), ("style", self.style, get_args(AnswerStyle))):
-            if value is not None and value not in words:
-                raise InputError(f"{name} is {value!r}; choose {' or '.join(map(repr, words))}")
+        words = {"unit": UNITS, "style": get_args(AnswerStyle), "mode": get_args(AnswerMode)}
+        for name, known in words.items():
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                raise InputError(f"{name} is {value!r}; choose {' or '.join(map(repr, known))}")
+        if (self.style, self.mode) == ("reason", "report"):
+            raise InputError("style is 'reason', which does not apply to a report; leave it out")
         check_diversity(self.diversity)
         if self.context_tokens is not None:
             check_context_tokens(self.context_tokens)
@@ -286,10 +296,11 @@ def answer_all(
         return graph.answer(
             text,
             strategy=retriever,
-            k=reader.k or ANSWER_K,
+            k=reader.k or (None if reader.mode == "report" else ANSWER_K),
+            mode=reader.mode or "short",
             unit=reader.unit,
             diversity=reader.diversity,
-            style=reader.style or usual,
+            style=reader.style or ("plain" if reader.mode == "report" else usual),
             context_tokens=reader.context_tokens or CONTEXT_TOKENS,
             budget=left,
         )

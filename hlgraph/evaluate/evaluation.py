@@ -42,6 +42,7 @@ from hlgraph.evaluate.runner import (
     with_baselines,
 )
 from hlgraph.evaluate.statistics import (
+    Interval,
     Section,
     in_pairs,
     ranked_section,
@@ -68,8 +69,18 @@ if TYPE_CHECKING:
 
 K = 20
 """Number of passages that a strategy is asked for."""
+_SAMPLE = 1_000
 _CHUNKS = 40  # searched for the first 20 sources, if questions are about sources
 WORDS, CHAT = "words", "chat"
+COUNTS: Mapping[str, Kind] = {
+    name: Kind(name.removesuffix("s").replace("entitie", "entity"))
+    for name in ("sources", "chunks", "topics", "statements", "facts", "entities")
+}
+"""Figures of a corpus that count its records."""
+TOKENS = ("input_tokens", "output_tokens")
+"""Tokens that a chat model took to extract a corpus; there are none without one."""
+ACCURACY = "statement_accuracy"
+"""Share of 1,000 statements that their chunks support (HLG, appendix A), judged by the chat model or by words."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -96,6 +107,7 @@ class EvaluationOptions:
     budget : for all calls of chat models
     baseline : an earlier run, or its file
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
+    of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
     """
 
     questions: str | Path | None = None
@@ -116,6 +128,7 @@ class EvaluationOptions:
     budget: Budget | None = None
     baseline: str | Path | Run | None = None
     retrievers: Mapping[str, Retriever] | None = None
+    of_corpus: tuple[str, ...] = ()
 
 
 class _Further(NamedTuple):
@@ -191,6 +204,7 @@ class EvaluationPlan:
             judged=judged,
             warnings=tuple(lacking(dataset, self.outside)),
             ingested=ingested,
+            of_corpus=_of_corpus(graph, options),
         )
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
@@ -560,6 +574,21 @@ def _compared(evaluation: Evaluation, earlier: Run | None, *, sections: Sequence
             *(f"{title}: only one of the two runs has it" for title in alone),
         ),
     )
+
+
+def _of_corpus(graph: HLGraph, options: EvaluationOptions) -> dict[str, Interval]:
+    """The named figures of the corpus that there are; a count is an interval of one number."""
+    figures: dict[str, float] = {}
+    if options.of_corpus:
+        records = next((stats.records for stats in graph.stats() if stats.corpus == graph.corpus), {})
+        figures = {name: records.get(kind, 0) for name, kind in COUNTS.items()}
+        extracted = (spent for spent in graph.ledger() if spent.name == "extract" and spent.calls)
+        figures |= {name: getattr(spent, name) for spent in extracted for name in TOKENS}
+    result = {name: Interval(*[figures[name]] * 3) for name in options.of_corpus if name in figures}
+    if ACCURACY in options.of_corpus:
+        budget = options.budget if graph.settings.models.chat else None
+        result[ACCURACY] = Interval(*graph.quality.faithfulness(sample=_SAMPLE, budget=budget).accurate)
+    return result
 
 
 def _titles(dataset: Dataset, evaluation: Evaluation) -> dict[str, str]:

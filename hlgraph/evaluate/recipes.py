@@ -22,7 +22,7 @@ from hlgraph.evaluate.answering import NAMES as OF_TEXTS
 from hlgraph.evaluate.answering import ReaderOptions
 from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
-from hlgraph.evaluate.evaluation import EvaluationOptions
+from hlgraph.evaluate.evaluation import ACCURACY, COUNTS, TOKENS, EvaluationOptions
 from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
 from hlgraph.evaluate.metrics.retrieval import FAMILIES
 from hlgraph.evaluate.metrics.retrieval import MEASURES as RETRIEVAL
@@ -39,11 +39,15 @@ if TYPE_CHECKING:
 
 
 JUDGED = ("correctness", "assertions", "answer_accuracy")
-WINS = ("win_rate_against_B0", "win_rate_against_B1")
+WINS = ("win_rate", "win_rate_against_B0", "win_rate_against_B1")
 CLAIMS = tuple(item.name for item in fields(ClaimScores))
 NOT_HERE = ("METEOR",)
 """Measures that ``eval`` does not support."""
-_METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE)
+COSTS = ("answer_input_tokens", "answer_output_tokens")
+"""Mean tokens of an answer by a chat model."""
+OF_CORPUS = (*COUNTS, *TOKENS, ACCURACY)
+_NUMBERS = frozenset((*COUNTS, *TOKENS, *COSTS))  # the other measures are shares, shown in per cent
+_METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE, *COSTS, *OF_CORPUS)
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -77,7 +81,8 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     options : parameters of the strategy, such as ``max_length=1``
     reads : what the reader of its answers is given, such as ``{k: 5, unit: chunk}``
     needs : what the row needs besides the set: a chat model, or a trained generator
-    published : figures by set and metric, in per cent
+    of : ``corpus`` for a row of figures of the corpus, which has no strategy
+    published : figures by set and metric, shares in per cent
     """
 
     name: str
@@ -85,6 +90,7 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     reads: ReaderOptions = ReaderOptions()
     needs: Literal["", "chat", "training"] = ""
+    of: Literal["", "corpus"] = ""
     published: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
 
 
@@ -114,6 +120,11 @@ class Recipe(_Part, frozen=True, kw_only=True):
     against: str = ""
     preset: str = "paper"
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_strategies(self) -> bool:
+        """Whether a row is of a strategy; a table of figures of the corpus has none."""
+        return any(row.strategy for row in self.rows)
 
     def metrics_of(self, item: RecipeSet) -> tuple[str, ...]:
         """The measures of a set: those of the paper, then the further ones."""
@@ -279,7 +290,8 @@ def _check(recipe: Recipe) -> None:
         _check_known(f"set of {row.name!r}", row.published, list(sets))
         for name, figures in row.published.items():
             _check_known(f"metric of {row.name!r} on {name!r}", figures, recipe.metrics_of(sets[name]))
-            if wrong := [figure for figure in figures.values() if not 0 <= figure <= 100]:
+            shares = [figure for metric, figure in figures.items() if metric not in _NUMBERS]
+            if wrong := [figure for figure in shares if not 0 <= figure <= 100]:
                 raise InputError(f"{row.name!r} on {name!r} has the figure {wrong[0]}; give per cent")
 
 
@@ -303,6 +315,7 @@ _WHY = {
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
     **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package brings"),
     **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
+    **dict.fromkeys((*TOKENS, *COSTS), "no chat model was asked; set HLGRAPH_CHAT"),
     "accuracy": "no question that was asked has options",
 }
 _NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a generator trained by hlgraph align"}
@@ -350,6 +363,12 @@ def measured_in(results: Evaluation, strategy: str, *, metric: str) -> Interval 
     strategy : the name under which it was asked
     metric : name of the measure
     """
+    if metric in COSTS:
+        if results.answers is None or not results.answers.by_chat or strategy not in results.answers.strategies:
+            return None
+        answered = results.answers.strategies[strategy]
+        mean = getattr(answered.spent, metric.removeprefix("answer_")) / len(answered.outcomes)
+        return Interval(mean, mean, mean)
     if (interval := results.uncertainty.intervals.get(strategy, {}).get(metric)) is not None:
         return interval
     items = (item.found.get(metric, {}).get(strategy) for item in results.sections)
@@ -370,14 +389,18 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
     head = ["row", "asked as"]
     for number, metric in enumerate(metrics):
         head += [f"{metric}: paper"] if metric in given else []
-        head += [f"{metric}: here", f"95 % interval{' ' * number}"]
+        head += [f"{metric}: here", *([] if metric in _NUMBERS else [f"95 % interval{' ' * number}"])]
     rows = []
     for row, key, figures in _figures(recipe, run):
         cells: list[str] = []
-        lack = _LACKS.get(need_of(row, has_chat=run.has_chat), "")
         for metric, (published, here) in figures.items():
-            cells += ["-" if published is None else f"{published:.1f}"] if metric in given else []
-            cells += (lack, "") if lack else interval_cells(here, "")
+            digits = 0 if metric in _NUMBERS else 1
+            cells += ["-" if published is None else f"{published:,.{digits}f}"] if metric in given else []
+            if here is None:
+                shown = (_lack(run, row, key, metric=metric) or "-", "")
+            else:
+                shown = (f"{here.mean:,.0f}", "") if metric in _NUMBERS else interval_cells(here)
+            cells += shown[:1] if metric in _NUMBERS else shown
         rows.append((row.name, key or "-", *cells))
     asked = len(run.results.report.questions)
     title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}, {asked} questions)"
@@ -397,17 +420,30 @@ def _figures(
         key = names_of[row.name].key if row.strategy and not need_of(row, has_chat=run.has_chat) else ""
         rows.append((row, key if key in asked else ""))
     named = {key for _, key in rows}
-    rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in BASELINES if name in asked and name not in named]
+    beside = [name for name in BASELINES if name in asked and name not in named] if recipe.has_strategies else []
+    rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in beside]
     for row, key in rows:
         published = row.published.get(run.item.name, {})
         yield (
             row,
             key,
             {
-                metric: (published.get(metric), measured_in(run.results, key, metric=metric) if key else None)
+                metric: (published.get(metric), _measured(run, row, key, metric=metric))
                 for metric in recipe.metrics_of(run.item)
             },
         )
+
+
+def _lack(run: RecipeRun, row: RecipeRow, key: str, *, metric: str) -> str:
+    """What is not there that a row or its figure needs, in words; empty if nothing is known."""
+    need = need_of(row, has_chat=run.has_chat)
+    return _LACKS.get(need or ("chat" if (key or row.of) and metric in (*TOKENS, *COSTS) else ""), "")
+
+
+def _measured(run: RecipeRun, row: RecipeRow, key: str, *, metric: str) -> Interval | None:
+    if row.of == "corpus":
+        return run.results.of_corpus.get(metric)
+    return measured_in(run.results, key, metric=metric) if key else None
 
 
 def models_line(recipe: Recipe, run: RecipeRun) -> str:
@@ -450,12 +486,13 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
     all_runs = list(runs)
     lines = [f"set {item.name}: not there; looked for the folder {' or '.join(item.folders)}" for item in sets]
     lines += [f"row {row.name}: {_NEEDS[need]}" for row in recipe.rows if (need := need_of(row, has_chat=has_chat))]
-    others = [row.name for row in recipe.rows if not row.strategy]
+    others = [row.name for row in recipe.rows if not row.strategy and not row.of]
     if others:
         lines.append(f"rows that hlgraph does not have, published figures only: {'; '.join(others)}")
     for run in all_runs:
         for metric in recipe.metrics_of(run.item):
-            if all(measured_in(run.results, name, metric=metric) is None for name in run.results.report.strategies):
+            names = () if metric in run.results.of_corpus else tuple(run.results.report.strategies)
+            if names and all(measured_in(run.results, name, metric=metric) is None for name in names):
                 lines.append(f"{metric} on {run.item.name}: {_WHY.get(metric, 'not measured')}")
     if any(item.section.title.endswith(f"by {WordClaims.by}") for run in all_runs for item in run.results.sections):
         lines.append("checker: claims are split and checked by words; give --claims chat for a chat model")
@@ -470,7 +507,8 @@ def _rows(recipe: Recipe, run: RecipeRun) -> list[dict[str, object]]:
     for row, key, figures in _figures(recipe, run):
         cells = {}
         for metric, (published, here) in figures.items():
-            mean, *bounds = (None, None) if here is None else (round(100 * value, 2) for value in here)
+            factor = 1 if metric in _NUMBERS else 100
+            mean, *bounds = (None, None) if here is None else (round(factor * value, 2) for value in here)
             cells[metric] = {"published": published, "measured": mean, "interval": None if here is None else bounds}
         lack = _LACKS.get(need_of(row, has_chat=run.has_chat))
         rows.append({"row": row.name, "strategy": key or None, "lacks": lack, "metrics": cells})
@@ -625,7 +663,7 @@ def _options(
     metrics = recipe.metrics_of(item)
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
     of_texts = [metric for metric in metrics if metric in OF_TEXTS]
-    of_answers = set(metrics) - set(RETRIEVAL) - set(further)
+    of_answers = set(metrics) - set(RETRIEVAL) - set(further) - set(OF_CORPUS)
     can_be_run = {row.name for row in asked_rows(recipe, has_chat=has_chat)}
     rows = {name: row for name, row in asked_as(recipe).items() if name in can_be_run}
     against = rows.get(recipe.against)
@@ -641,6 +679,8 @@ def _options(
         retrievers={row.key: row.retriever for row in rows.values()},
         readers=readers,
         preset=recipe.preset,
+        limit=options.limit if recipe.has_strategies else 1,
+        of_corpus=tuple(metric for metric in metrics if metric in OF_CORPUS),
         metrics=",".join([*further, *(of_texts if is_answered else ())]),
         against=None if against is None else against.key,
         is_answered=is_answered,

@@ -87,6 +87,7 @@ class Evaluation:
     titles : titles by id of the passages that the report page names
     warnings : lines on runs of other systems that lack questions
     ingested : the report of the ingest; None if the corpus was used as it is
+    of_corpus : figures of the corpus that were asked for, by name
     """
 
     report: EvalReport
@@ -103,6 +104,7 @@ class Evaluation:
     titles: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     ingested: Report | None = None
+    of_corpus: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -271,6 +273,11 @@ def as_tree(results: Evaluation) -> dict[str, object]:
         "fingerprints": {"corpus": results.corpus, "questions": results.asked},
         **({} if results.answers is None else {"answers": _answers_tree(results.answers)}),
         **({} if results.judged is None else {"judged": results.judged.to_json()}),
+        **(
+            {}
+            if not results.of_corpus
+            else {"of_corpus": {name: list(each) for name, each in results.of_corpus.items()}}
+        ),
         "sections": [
             {
                 "title": item.section.title,

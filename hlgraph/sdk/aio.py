@@ -282,6 +282,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     answer = awaited(HLGraph.answer)
     answer_stream = streamed(HLGraph.answer_stream)
     evaluate = awaited(HLGraph.evaluate)
+    recipe = awaited(HLGraph.recipe)
     cypher = awaited(HLGraph.cypher)
     ledger = awaited(HLGraph.ledger)
     stats = awaited(HLGraph.stats)

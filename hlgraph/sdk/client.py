@@ -21,9 +21,10 @@ from hlgraph.stores.one_state import in_one_state
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
-    from hlgraph.evaluate.answering import Readers
+    from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.judges.report import JudgeOptions
+    from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Report
@@ -522,6 +523,54 @@ class HLGraph:
         )
         reranker = self._resources.models.reranker.fingerprint
         return run_evaluation(self, data, options=options, reranker=reranker, on_progress=on_progress)
+
+    def recipe(
+        self,
+        name: str,
+        data: str | Path,
+        *,
+        preset: str = "paper",
+        limit: int | None = None,
+        readers: ReaderOptions | None = None,
+        claims: Literal["words", "chat"] | None = None,
+        judging: JudgeOptions | None = None,
+        budget: Budget | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> RecipeReport:
+        """A table of a paper as far as the sets and models that are there allow, beside the published figures.
+
+        Parameters
+        ----------
+        name : of the recipe, such as ``hlg-table-2``
+        data : the folder of one set of the recipe, or the folder that holds the folders of its sets
+        readers : what the reader of each answer is given, where a row of the recipe leaves it open
+        preset, limit, claims, judging, budget, on_progress : as for :meth:`evaluate`
+
+        Returns
+        -------
+        RecipeReport
+            Its tables, what is missing and why; a notebook shows them.
+
+        Raises
+        ------
+        InputError : there is no set of the recipe, or what :meth:`evaluate` raises
+        UnknownNameError : there is no such recipe
+        """
+        from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
+        from hlgraph.evaluate.recipes import run_recipe
+
+        options = EvaluationOptions(
+            preset=preset, limit=limit, readers=readers, claims=claims or "", judging=judging, budget=budget
+        )
+
+        def measure(folder: Path, options: EvaluationOptions) -> Evaluation:
+            reranker = self._resources.models.reranker.fingerprint
+            return run_evaluation(self, folder, options=options, reranker=reranker, on_progress=on_progress)
+
+        where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
+        return run_recipe(
+            name, options, measure=measure, has_chat=bool(self.settings.models.chat), **{where: str(data)}
+        )
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object

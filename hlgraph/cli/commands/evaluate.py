@@ -17,6 +17,7 @@ from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
+    from hlgraph import AnswerStyle, Unit
     from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
@@ -114,6 +115,10 @@ Style = Annotated[
 ContextTokens = Annotated[
     int | None, option("N", "With --answers, tokens of evidence that the reader gets (default: 8000).")
 ]
+AnswerMode = Annotated[
+    Literal["short", "report"] | None,
+    option("", "With --answers, answer shortly or by a report from many pieces of evidence (default: short)."),
+]
 Claims = Annotated[
     str,
     option(
@@ -156,6 +161,7 @@ def evaluate(
     diversity: Diversity = None,
     style: Style = None,
     context_tokens: ContextTokens = None,
+    mode: AnswerMode = None,
     claims: Claims = "",
     judges: Judges = None,
     judge_model: JudgeModel = None,
@@ -216,18 +222,29 @@ def evaluate(
         metrics=metrics,
         is_alone=alone,
         is_answered=answers,
-        readers=hlgraph.ReaderOptions(k=k, unit=unit, diversity=diversity, style=style, context_tokens=context_tokens),
+        readers=_reader(k, unit, diversity, style, context_tokens, mode),
         claims=claims,
         judging=_judging(judges, judge_model, criteria, trials, against),
         budget=budget_of(max_tokens, max_usd),
         baseline=baseline,
     )
-    if recipe == _LIST:
-        _list_recipes(cli)
-    elif recipe is None:
+    if recipe is None:
         _run_set(cli, folder, options, save=save, out=out)
     else:
         _run_recipe(cli, recipe, options, folder=folder, data=data, save=save, out=out)
+
+
+def _reader(
+    k: int | None,
+    unit: Unit | None,
+    diversity: float | None,
+    style: AnswerStyle | None,
+    context_tokens: int | None,
+    mode: hlgraph.AnswerMode | None,
+) -> hlgraph.ReaderOptions:
+    return hlgraph.ReaderOptions(
+        k=k, unit=unit, diversity=diversity, style=style, context_tokens=context_tokens, mode=mode
+    )
 
 
 def _judging(
@@ -295,7 +312,10 @@ def _run_recipe(
     save: str | None,
     out: str | None,
 ) -> None:
-    """Run a recipe, write the files, and print the tables; the exit code is the highest of all sets."""
+    """Run a recipe, write the files, and print the tables; or list the recipes."""
+    if name == _LIST:
+        _list_recipes(cli)
+        return
     from hlgraph.evaluate.recipes import run_recipe
 
     _check_recipe(name, options, save=save)

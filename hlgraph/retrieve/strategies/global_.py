@@ -97,7 +97,6 @@ class GlobalRetriever:
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
     presets: ClassVar[Presets] = {
-        "plain": {"candidates": 0},
         "literal": {"candidates": 0, "walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
     }
     breadth: int = 10

@@ -81,7 +81,6 @@ class LocalRetriever:
     name: ClassVar[str] = "local"
     unit: ClassVar[Unit] = "statement"
     presets: ClassVar[Presets] = {
-        "plain": {"candidates": 0},
         "literal": {
             "candidates": 0,
             "returns": "kept",

@@ -30,7 +30,7 @@ from hlgraph.evaluate.recipes import (
 )
 from hlgraph.evaluate.report import Evaluation
 from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
-from hlgraph.evaluate.statistics import Section, in_pairs, uncertainty
+from hlgraph.evaluate.statistics import Interval, Section, in_pairs, uncertainty
 from hlgraph.evaluate.sweep import knob
 from hlgraph.stores.migrate import folder
 
@@ -64,12 +64,12 @@ def test_every_recipe_is_valid_and_every_paper_has_one() -> None:
     assert {item.paper for item in found.values()} == {"HLG", "PropRAG", "ToPG", "TopoRAG", "GraphMPA"}
     for name, item in found.items():
         assert name == f"{item.paper.lower()}-{item.table.lower().replace(' ', '-')}"
-        assert item.against
-        assert any(row.published for row in item.rows)
+        assert bool(item.against) == item.has_strategies
+        assert any(row.published for row in item.rows) or item.table.startswith("Figure")
         asked = {retriever_of(row, item.preset)[0] for row in item.rows if row.strategy and not row.needs}
         sets = [text for line in commands(item, "DIR") for text in re.findall(r"--set (\S+)", line)]
         assert all(knob(text).values for text in sets)
-        assert asked
+        assert bool(asked) == item.has_strategies
     assert len(list(folder("recipes").iterdir())) == len(found)
 
 
@@ -159,6 +159,24 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
     assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
     assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
+
+
+def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) -> None:
+    published = {"News": {"chunks": 6272, "input_tokens": 13911508, "statement_accuracy": 96.5}}
+    rows = [{"name": "HLG", "of": "corpus", "published": published}, {"name": "other", "published": published}]
+    metrics = ["chunks", "input_tokens", "statement_accuracy"]
+    recipe = _read(tmp_path, rows=rows, metrics=metrics, beside=[], against="")
+    figures = {"chunks": Interval(1234, 1234, 1234), "statement_accuracy": Interval(0.9, 0.8, 0.95)}
+    run = RecipeRun(recipe.sets[0], "news_70", replace(_results(recipe), of_corpus=figures))
+    assert [row[2:] for row in recipe_table("small", recipe, run=run).rows] == [
+        ("6,272", "1,234", "13,911,508", "no chat model", "96.5", "90.00", "80.00 to 95.00"),
+        ("6,272", "-", "13,911,508", "-", "96.5", "-", ""),
+    ]
+    assert missing_lines(recipe, [run], sets=[], has_chat=False) == [
+        "rows that hlgraph does not have, published figures only: other",
+        "input_tokens on News: no chat model was asked; set HLGRAPH_CHAT",
+    ]
+    assert commands(recipe, "DIR") == []
 
 
 def test_rows_that_differ_in_their_readers_are_asked_apart(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.answering import Readers
+from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -86,6 +87,8 @@ def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(gra
         (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
         (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give --answers, too"),
         ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
+        ({"chunk": {"k": 1}}, True, "is {'k': 1} .a dict.; give a ReaderOptions"),
+        ("chunk", True, "readers is 'chunk' .a str.; give a ReaderOptions, a mapping or None"),
     ],
 )
 def test_a_reader_that_cannot_be_is_one_error_before_anything_is_asked(
@@ -95,8 +98,57 @@ def test_a_reader_that_cannot_be_is_one_error_before_anything_is_asked(
         graph.evaluate(folder, strategies="chunk", baselines=False, answers=answers, readers=readers)
 
 
+def test_figures_of_the_corpus_stand_beside_the_questions_and_a_reader_can_ask_for_a_report(
+    graph: HLGraph, folder: Path
+) -> None:
+    options = EvaluationOptions(
+        strategies="chunk",
+        is_alone=True,
+        is_answered=True,
+        readers=ReaderOptions(mode="report"),
+        of_corpus=("chunks", "entities", "input_tokens", "statement_accuracy"),
+    )
+    found = run_evaluation(graph, folder, options=options)
+    assert {name: interval.mean for name, interval in found.of_corpus.items()} == {
+        "chunks": 3,
+        "entities": 4,
+        "statement_accuracy": 1,
+    }
+    assert found.to_json()["of_corpus"] == {name: list(each) for name, each in found.of_corpus.items()}
+    assert found.answers is not None
+    assert "Mara Quill" in found.answers.strategies["chunk"].outcomes[0].text
+    with pytest.raises(InputError, match="style is 'reason', which does not apply to a report"):
+        ReaderOptions(mode="report", style="reason")
+
+
+def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "popqa")
+    for data in (tmp_path, tmp_path / "popqa"):
+        found = graph.recipe("proprag-table-1", data, limit=2)
+        (table,) = found.tables()
+        assert table.rows[0][:3] == ("BM25", "bm25", "35.7")
+        assert [run.place for run in found.runs] == ["popqa"]
+    assert graph.recipe("topg-table-2", tmp_path).tables()[0].rows == (("ToPG", "-", *_COUNTS),)
+    with pytest.raises(InputError, match="k of dense is 5, and the corpus 'eval-popqa' has 3 chunks"):
+        graph.recipe("proprag-table-2", tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        graph.recipe("proprag-table-1", tmp_path / "nowhere")
+
+
+_COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
+
+
 def test_options_of_a_reader_are_checked() -> None:
-    for options in ({"k": 0}, {"k": 10_001}, {"unit": "page"}, {"diversity": 2}, {"style": "x"}, {"context_tokens": 1}):
+    for options in (
+        {"k": 0},
+        {"k": 10_001},
+        {"unit": "page"},
+        {"diversity": 2},
+        {"style": "x"},
+        {"context_tokens": 1},
+        {"k": "3"},
+        {"k": True},
+    ):
         with pytest.raises(InputError, match=f"{next(iter(options))} is "):
             ReaderOptions(**options)
 
