@@ -515,15 +515,15 @@ def _title(guess: str, declared: str) -> str:
     --------
     >>> _title("Tool Manual", "Install | Tool manual"), _title("Menu", "Install the tool"), _title("Install", "Install | Tool")
     ('Install', 'Install the tool', 'Install')
-    >>> _title("The XSLT library for GNOME", "Index of symbols for libxslt")
-    'Index of symbols for libxslt'
+    >>> _title("The XSLT library for GNOME", "Index of symbols for libxslt"), _title("", "Index")
+    ('Index of symbols for libxslt', 'Index')
     """
     first, *site = [part for part in _TITLE_PARTS.split(declared) if part] or [""]
     if guess.casefold() in map(str.casefold, site):
         return first
     shared = set(words(guess)) & set(words(declared))
     is_about = any(len(word) > _SHORT_WORD for word in shared) or len(shared) == len(set(words(guess)))
-    return guess if is_about or not declared else declared
+    return guess if guess and (is_about or not declared) else declared
 
 
 def _lost(parts: Sequence[str], text: str) -> list[str]:

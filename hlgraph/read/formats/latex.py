@@ -68,7 +68,7 @@ _MACROS = {  # that the library does not know, with the kinds of their arguments
 }
 _ENVIRONMENTS = {
     **dict.fromkeys(("thebibliography", "multicols"), "{"),
-    **dict.fromkeys(("longtable", "tabu", "supertabular", "wraptable"), "[{"),
+    **dict.fromkeys(("longtable", "tabu", "supertabular", "wraptable", "subfigure", "subtable"), "[{"),
     **dict.fromkeys(("tabularx", "tabulary", "tabular*"), "{[{"),
     "minipage": "[[[{",
     "wrapfigure": "[{[{",
@@ -79,7 +79,13 @@ _LAST = _names(
 _LINES = re.compile(
     r"\\cmidrule(?:\[[^\]\n]*\])?(?:\([^)\n]*\))?\{[-\d]+\}"
 )  # the library has no form for such arguments
-_PLAIN_MATH = re.compile(r"\$\s*(?:([-+\d\s.,:/%=<>()]+)|\^\{?([^{}\\$]{1,3})\}?)\s*\$")
+_SIGNS = {"pm": "±", "times": "×", "sim": "∼", "approx": "≈", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "cdot": "·"}
+_SIGNS |= {"%": "%", ",": " ", "checkmark": "✓"}
+_SIGN = re.compile(r"\\([a-z]+|[%,])")
+_PLAIN_MATH = re.compile(
+    rf"\$\s*(?:((?:[-+\d\s.,:/%=<>()]|\\(?:{'|'.join(_SIGNS)})(?![a-z]))+)|"
+    r"\^\{?([^{}\\$]{1,3})\}?)\s*\$"
+)
 _UNITS = dict(
     part.split("=")
     for part in _names(
@@ -136,7 +142,7 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     begin = _BEGIN.search(text)
     end = text.find("\\end{document}")
     try:
-        walk = _Walk(produced)
+        walk = _Walk(produced, theorems={name: title for name, title in _THEOREM.findall(text) if title})
         title, date = (clean(walk.declared(name, text)) for name in ("title", "date"))
         authors, notes = walk.authors(text)
         blocks = list(walk.blocks(_nodes(text[begin.end() if begin else 0 : end if end >= 0 else None])))
@@ -214,12 +220,14 @@ class _Walk:
     Attributes
     ----------
     unread : what was left out
+    theorems : the titles of environments that the document defines
     """
 
-    def __init__(self, produced: Produced) -> None:
+    def __init__(self, produced: Produced, *, theorems: dict[str, str]) -> None:
         from pylatexenc.latex2text import LatexNodes2Text
 
         self.unread = Unread()
+        self.theorems = theorems
         self._produced = produced
         self._depth = 0
         self._symbols: Any = LatexNodes2Text(math_mode="verbatim", keep_comments=False)
@@ -280,7 +288,8 @@ class _Walk:
         else:  # a theorem, a proof, a box
             first, *rest = [*filter(None, self.blocks(node.nodelist)), ""]
             named = " ".join(filter(None, (self.line([each]).strip("[]") for each in _arguments(node))))
-            yield f"{name.rstrip('*').capitalize()}{f' ({named})' if named else ''}: {first}"
+            title = self.theorems.get(name, name.rstrip("*").capitalize())
+            yield f"{title}{f' ({named})' if named else ''}: {first}"
             yield from rest
 
     def line(self, nodes: Sequence[Any]) -> str:
@@ -295,9 +304,7 @@ class _Walk:
         if kind == "LatexCommentNode":
             return str(node.comment_post_space)
         if kind == "LatexMathNode":
-            source = " ".join(node.latex_verbatim().split())
-            plain = _PLAIN_MATH.fullmatch(source)
-            return (plain[1] or raised(plain[2])) if plain else source
+            return _math(node)
         if kind == "LatexEnvironmentNode":
             return f" {' '.join(self.blocks([node]))} "
         if kind == "LatexSpecialsNode":
@@ -326,7 +333,8 @@ class _Walk:
         elif name == "texorpdfstring" and texts:
             text = texts[0]
         elif not texts or len(name) == 1:  # a symbol or an accent
-            text = self._symbol(node)
+            text = _SIGNS.get(name, "") if name.isalpha() else ""
+            text = text or self._symbol(node)
             if not (text or texts or _is_known(name) or node.parsing_state.s.startswith("{", node.pos + node.len)):
                 self.unread[f"macro \\{name}"] += 1
             text += "" if texts else space
@@ -436,6 +444,15 @@ class _Walk:
                 count = self.line(_arguments(node)[:1])
                 spans[_macro(node)] = min(int(count), WIDEST) if count.isdecimal() else 1
         return Cell(self.line(nodes), max(1, spans["multicolumn"]), max(1, spans["multirow"]))
+
+
+def _math(node: Any) -> str:
+    """A formula as TeX; numbers with signs, and the mark of a note, as text."""
+    source = " ".join(node.latex_verbatim().split())
+    plain = _PLAIN_MATH.fullmatch(source)
+    if plain is None:
+        return source
+    return _SIGN.sub(lambda sign: _SIGNS[sign[1]], plain[1]) if plain[1] else raised(plain[2])
 
 
 def _flat(nodes: Sequence[Any]) -> Iterator[Any]:
@@ -584,7 +601,7 @@ _OWN_NUMBERS = re.compile(
     r"\\(?:setcounter|addtocounter|numberwithin|counterwithin\*?|counterwithout\*?|renewcommand\*?)\s*\{?(?:\\the)?([a-zA-Z]+)"
 )
 _INCLUDED = re.compile(r"^[^%\n]*\\(?:input|include|subfile|import)\b", re.MULTILINE)
-_THEOREM = re.compile(r"\\newtheorem\*?\s*\{(\w+)\}")
+_THEOREM = re.compile(r"\\newtheorem\*?\s*\{(\w+)\}(?:\s*\[\w+\])?\s*\{([^{}\\]{1,80})\}")
 _ROWS = _names("align gather eqnarray alignat flalign")
 _REFERS = re.compile(r"\\(ref|eqref|autoref|[cC]ref)\*?\s*\{([^{}]{1,400})\}|\\caption\s*(?:\[[^\]\n]*\])?\{")
 _KINDS = {"figure": "figure", "wrapfigure": "figure", "table": "table", "wraptable": "table", "longtable": "table"}
@@ -634,7 +651,14 @@ class _Numbers:
         self.labels: dict[str, _Label] = {}
         self.captions: dict[int, _Label] = {}
         self._text = text
-        self._theorems = {*_THEOREM.findall(text), "theorem", "lemma", "proof", "algorithm", "subequations"}
+        self._theorems = {
+            *(name for name, _ in _THEOREM.findall(text)),
+            "theorem",
+            "lemma",
+            "proof",
+            "algorithm",
+            "subequations",
+        }
         unknown = set(_OWN_NUMBERS.findall(text))
         self._levels = [*(["chapter"] if has_chapters else []), "section", "subsection"]
         self._levels += [] if has_chapters else ["subsubsection"]

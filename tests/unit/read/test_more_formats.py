@@ -489,6 +489,15 @@ def test_rules_of_a_latex_table_and_headers_of_its_next_pages_are_no_cells(tmp_p
     ]
 
 
+def test_numbers_signs_and_theorems_of_latex_are_text(tmp_path: Path) -> None:
+    source = (
+        r"\newtheorem{thm}{Theorem}\begin{document}\begin{thm}[Vik]$2.0 \pm 0.1$ \checkmark, $x^2$ and 7$^{*}$.\end{thm}"
+        r"\begin{figure}\begin{subfigure}{.5\textwidth}\caption{Left}\end{subfigure}\end{figure}\end{document}"
+    )
+    [found] = documents(given(tmp_path, "latex", source))
+    assert (found.text, found.warnings) == ("Theorem (Vik): 2.0 ± 0.1 ✓, $x^2$ and 7^*.\n\nLeft", ())
+
+
 NUMBERED = r"""\documentclass{%s}%s
 \begin{document}
 \section{One}\subsection{Deep}\label{deep}\section*{None}\section{Two}\label{two}
