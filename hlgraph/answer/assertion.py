@@ -253,6 +253,8 @@ def _is_elsewhere(question: str, text: str) -> bool:
     if match is None:
         return False
     verb, preposition, name = match.groups()
+    if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
+        return False
     parts = [
         _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
         for place in re.finditer(rf"([^\W\d_]+) {preposition} (?=(?:the )?[^\W\d_a-z])", text)

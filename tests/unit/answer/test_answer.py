@@ -230,6 +230,7 @@ VERDICTS = [
     ("Was Brask Ltd sued by Sarn Ltd?", "Sarn Ltd sued Brask Ltd in 1990.", "Yes"),
     ("Was Brask Ltd sued by Sarn Ltd?", "Brask Ltd sued Sarn Ltd in 1990.", ""),
     ("Was Ada Falk born in Sarn?", "Ada Falk was born in Tolk and died in Sarn.", ""),
+    ("Was Ada Falk born in Sarn?", "Ada Falk was born in Tolk, not in Sarn.", "No"),
     ("Did Ada Falk work in Sarn?", "Ada Falk worked in Tolk and Sarn.", "Yes"),
     ("Did Brask Ltd buy Sarn Ltd?", "Brask Ltd bought Sarn Ltd in 1990 and will open a yard.", "Yes"),
     ("Will Brask Ltd buy Sarn Ltd?", "Brask Ltd bought a yard in 1990 and may buy Sarn Ltd.", ""),
