@@ -27,6 +27,9 @@ _RESERVE = re.compile(
     r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+)\b",
     re.IGNORECASE,
 )
+_AND_WILL = re.compile(
+    r"(?<=\w),? and (?:will|shall|would|may|might|could|should|plans to|hopes to|intends to) [^.;,]*"
+)
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
     r"\b(?:almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to|attempted to"
@@ -116,6 +119,17 @@ def has_reserve(question: str, text: str) -> bool:
     return any(match[0].lower() not in question.lower() for match in _RESERVE.finditer(text))
 
 
+def without_plans(text: str) -> str:
+    """A text without further predicates with a modal verb.
+
+    Examples
+    --------
+    >>> without_plans("Sarn bought the yard and will open it in May.")
+    'Sarn bought the yard.'
+    """
+    return _AND_WILL.sub("", text)
+
+
 def is_unreal(question: str, text: str, *, constraints: Constraints) -> bool:
     """Whether a text has what is asked only as a plan, an attempt or a near miss, and the question has no such word.
 
@@ -160,6 +174,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "Sarn sued Brask" for "Did Brask sue Sarn?": a name right before or after the verb has the other role.
     - "born in Tolk and died in Sarn" for "Was she born in Sarn?": the last verb and preposition have another name.
     - "from 1990" for "until 1990".
+    - "Red Sky was printed in Cork" for "Who printed Red Sky?".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
     Parameters
@@ -173,6 +188,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         _is_reversed(question, text)
         or _is_elsewhere(question, text)
         or _is_after_not_before(question, text)
+        or _has_no_agent(question, text)
         or _is_of_another(question, text, constraints, places)
     )
 
@@ -213,6 +229,15 @@ def _is_reversed(question: str, text: str) -> bool:
     return False
 
 
+def _has_no_agent(question: str, text: str) -> bool:
+    """Whether a question asks who did something, and a text has it in the passive without "by"."""
+    match = _WHO.search(question)
+    if match is None or re.search(r"\bby\b", text):
+        return False
+    passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
+    return passive is not None and _is_form(passive[1], match["verb"])
+
+
 def _is_after_not_before(question: str, text: str) -> bool:
     """Whether a text begins where the question ends, or the other way round: "from 1990" for "until 1990"."""
     for word, number in _AT_NUMBER.findall(question):
@@ -228,6 +253,8 @@ def _is_elsewhere(question: str, text: str) -> bool:
     if match is None:
         return False
     verb, preposition, name = match.groups()
+    if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
+        return False
     parts = [
         _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
         for place in re.finditer(rf"([^\W\d_]+) {preposition} (?=(?:the )?[^\W\d_a-z])", text)

@@ -93,6 +93,7 @@ _LOWER_PLACE = re.compile(
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
+_BY_NOUN_PHRASE = re.compile(r"([a-z]+) by (?:the|an?|its|his|her|their) [a-z]{3,}")
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
 _REASON = re.compile(
@@ -204,8 +205,8 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
 def _has_answer(question: str, kind: Expected, text: str, constraints: Constraints) -> bool:
     """Whether a text has something of the expected kind in the place where the question asks for it.
 
-    Beside :func:`has_expected`, a person may be any noun right before the words of the question, and a place any noun after a
-    preposition right after a word of it. A number must count what the question counts.
+    Beside :func:`has_expected`, a person may be any noun right before the words of the question or after "by", and a place any
+    noun after a preposition right after a word of it. A number must count what the question counts.
     """
     asked = {*map(fold, constraints.all), *content_words(question)}
     if has_expected(kind, text, asked=asked):
@@ -213,7 +214,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
         return all(map(Statements([text]).has, nouns))
     if kind is Expected.PERSON:
-        return _echoes(question, text)
+        by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
+        return _echoes(question, text) or any(map(by.has, constraints.words))
     if kind is Expected.PLACE:
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         return any(map(before.has, constraints.words))
@@ -226,9 +228,9 @@ def _echoes(question: str, text: str) -> bool:
     tail = asked[1:]
     if len(tail) < _SHORT or asked[0] != "who":
         return False
+    starts = (at for at in range(1, len(said) - len(tail) + 1) if said[at + 1 : at + len(tail)] == tail[1:])
     return any(
-        said[at : at + len(tail)] == tail and said[at - 1] not in _PRONOUNS
-        for at in range(1, len(said) - len(tail) + 1)
+        said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or Statements([said[at]]).has(tail[0])) for at in starts
     )
 
 
@@ -342,7 +344,11 @@ def chosen(
     uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
     must_have = pool.kind is not Expected.ANY
     first = places[0]
-    beside = [at for at in places if pool.sources[at] == pool.sources[first] and (at == first or pool.is_named[at])]
+    beside = [
+        at
+        for at in places
+        if at == first or (pool.sources[at] == pool.sources[first] and pool.is_named[at] and not pool.is_other[at])
+    ]
     own = Statements((evidence[at].text for at in beside), places=places_of(evidence[first]))
     may_join = pool.may_join and _ONE_STEP.fullmatch(question.strip()) is None
     is_whole = may_join or (pool.is_named[first] and set(own.unmet(constraints)) <= set(uncovered))
@@ -377,6 +383,7 @@ class _Pool:
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
+        self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
         known = np.array([np.nan if each is None else each for each in relevance])
@@ -396,7 +403,7 @@ class _Pool:
             (_JOINT, self._joint()),
             (-_NAMED, named),
             (-_FRAGMENT, [_is_fragment(text) for text in bodies]),
-            (-_OTHER, [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]),
+            (-_OTHER, self.is_other),
         )
         scores = relevant + sum(factor * np.asarray(values, dtype=np.float64) for factor, values in features)
         self.scores: NDArray[np.float64] = scores.round(9)
@@ -547,10 +554,10 @@ def extractive_answer(
         selection = selection._replace(has_kind=False)
     if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=())
-    count = counted(question, pieces[0].text)
-    if count and selection.is_covered:
-        return _headed(answer, count)
     is_denied = _is_other(question, pieces[0])
+    count = counted(question, pieces[0].text)
+    if count and selection.is_covered and not is_denied:
+        return _headed(answer, count)
     if selection.uncovered:
         parts = (lacking(selection.uncovered), answer.text)
         answer = replace(

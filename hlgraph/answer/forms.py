@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown
+from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown, without_plans
 from hlgraph.answer.constraints import Constraints, Statements, constraints_of
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
@@ -134,7 +134,11 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     elif has_opposite(question, first):
         is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
     elif not said.unmet(constraints):
-        is_sure = not has_reserve(question, first) and not _is_denied_part(question, first, around, constraints)
+        own = without_plans(first)
+        is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
+        is_sure = (is_own or not has_reserve(question, first)) and not _is_denied_part(
+            question, first, around, constraints
+        )
         is_affirmed = True if is_sure else None
     elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
         is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
