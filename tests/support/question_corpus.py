@@ -28,7 +28,7 @@ BRIDGES = {
     "Who founded the organization that Halden Group sued?",
 }
 INTERSECTION = "Which organization borrowed money from Varga Bank, and also sued Ambrose Motors in Tessing?"
-NULL = "Who bought the Orne Foundry, and also sued Ambrose Motors in Tessing?"
+NULL = "Which organization bought the Orne Foundry, and also sued Ambrose Motors in Tessing?"
 # What a chat model writes about: one person in four sources, none of which tells all.
 MILL = (
     Document("doc:build", "Mara Quill built the mill of Tessing in 1931.", "The mill"),
