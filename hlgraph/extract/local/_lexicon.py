@@ -150,9 +150,8 @@ library association society foundation federation union council committee commis
 department ministry office administration board bank group holdings industries partners club fc party church
 congress parliament senate court orchestra philharmonic press records pictures studios entertainment productions
 network airlines railway railroad league conference center centre hospital laboratory laboratories organization
-organisation alliance trust insurance assurance motors foods media systems solutions technologies pharmaceuticals
-airways brewery breweries shipping logistics electronics ventures investments guild brigade regiment army navy faculty
-service services secretary minister"""
+organisation alliance trust insurance assurance guild brigade regiment army navy faculty service services
+secretary minister"""
 )
 PLACES = word_set(
     """river lake mountain mountains mount county city town township village island islands bay sea ocean strait gulf
