@@ -454,8 +454,12 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     cosines = session.similarities(Kind.STATEMENT, ids)
     statements = session.records(Kind.STATEMENT, ids, record_type=Statement).values()
     scores = {hit.id: hit.score for hit in ranked.hits}
+    best: dict[str, float] = {}  # a statement of two overlapping chunks has the place of the better one
+    for statement, chunk in np.transpose(graph.edges[Relationship.IN_CHUNK].nonzero()):
+        name = str(graph.ids[statement])
+        best[name] = max(best.get(name, -np.inf), scores[str(graph.ids[chunk])])
     by_cosine = sorted(statements, key=lambda one: (-cosines.get(one.id, -1.0), one.text, one.start))
-    by_chunk = sorted(by_cosine, key=lambda one: -scores[one.chunk_id])  # stable: by cosine in a chunk
+    by_chunk = sorted(by_cosine, key=lambda one: -best[one.id])  # stable: by cosine in a chunk
     fused = reciprocal_rank([[statement.id for statement in order] for order in (by_chunk, by_cosine)])
     why: Why = {statement: {"cosine": cosine} for statement, cosine in cosines.items()}
     return _of_statements(session, Ranked(Kind.STATEMENT, [Hit(*pair) for pair in fused], why))
