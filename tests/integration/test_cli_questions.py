@@ -46,7 +46,7 @@ def test_make_check_and_export(place: Path) -> None:
     assert BRIDGE in (place / "set" / "questions.jsonl").read_text()
     code, _, err = call("questions", "check", asked, "--corpus", "mill")
     assert (code, "was made from corpus 'named'" in err) == (2, True)
-    asked.write_text(asked.read_text().replace("Kestrel Group", "Halden Group"))
+    asked.write_text(asked.read_text().replace("Kestrel Works", "Halden Group"))
     code, out, _ = call("questions", "check", asked)
     assert (code, "answer: question" in out) == (1, True)
 

@@ -2,9 +2,9 @@
 
 ::
 
-    suit      Kestrel Group -sued-> Ambrose Motors
+    suit      Kestrel Works -sued-> Ambrose Motors
     purchase  Ambrose Motors -bought-> Orne Foundry
-    loan      Kestrel Group -borrowed money from-> Varga Bank
+    loan      Kestrel Works -borrowed money from-> Varga Bank
     harbour   Halden Group -sued-> Lorne Shipping
     founder   Ivo Brandt -founded-> Lorne Shipping
 """
@@ -14,21 +14,21 @@ from __future__ import annotations
 from hlgraph.records import Document
 
 _TEXTS = {
-    "suit": "Kestrel Group sued Ambrose Motors in Tessing. It rained.",
+    "suit": "Kestrel Works sued Ambrose Motors in Tessing. It rained.",
     "purchase": "Ambrose Motors bought the Orne Foundry. The day was cold.",
-    "loan": "Kestrel Group borrowed money from Varga Bank.",
+    "loan": "Kestrel Works borrowed money from Varga Bank.",
     "harbour": "Halden Group sued Lorne Shipping in Orne Harbour.",
     "founder": "Ivo Brandt founded Lorne Shipping with Mara Quill.",
 }
 DOCUMENTS = tuple(Document(f"doc:{name}", text, name.title()) for name, text in _TEXTS.items())
-BRIDGE = "Which organization sued the organization that bought the Orne Foundry?"
+BRIDGE = "Who sued the person or organization that bought the Orne Foundry?"
 BRIDGES = {
     BRIDGE,
-    "Which organization sued the organization that Ivo Brandt founded?",
-    "Who founded the organization that Halden Group sued?",
+    "Which organization sued the thing that Ivo Brandt founded?",
+    "Who founded the thing that Halden Group sued?",
 }
-INTERSECTION = "Which organization borrowed money from Varga Bank, and also sued Ambrose Motors in Tessing?"
-NULL = "Which organization bought the Orne Foundry, and also sued Ambrose Motors in Tessing?"
+INTERSECTION = "Who sued Ambrose Motors in Tessing, and also borrowed money from Varga Bank?"
+NULL = "Who bought the Orne Foundry, and also sued Ambrose Motors in Tessing?"
 # What a chat model writes about: one person in four sources, none of which tells all.
 MILL = (
     Document("doc:build", "Mara Quill built the mill of Tessing in 1931.", "The mill"),

@@ -49,7 +49,7 @@ def test_the_questions_of_the_named_corpus(made: QuestionSet) -> None:
     assert asked(made, "comparison") == set()  # no two documents with the same predicate speak of one thing
     assert made.lacking == {"bridge": 3, "comparison": 5, "intersection": 5, "null": 2}
     found = {item.question: item for item in made.questions}
-    assert found[BRIDGE].answers == ("Kestrel Group",)
+    assert found[BRIDGE].answers == ("Kestrel Works",)
     assert (found[NULL].answers, found[NULL].supporting_passage_ids) == (("no answer",), ())
 
 
@@ -99,7 +99,7 @@ def test_a_path_with_two_answers_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_source_that_answers_alone_is_refused(tmp_path: Path) -> None:
-    tells = "Kestrel Group sued Ambrose Motors, the firm that bought the Orne Foundry, a person of Tessing in this organization."
+    tells = "Kestrel Works sued Ambrose Motors, the firm that bought the Orne Foundry, a person of Tessing in this organization."
     with graph_of(tmp_path, (*DOCUMENTS, Document("doc:tells", tells, "Tells"))) as graph:
         found = make(graph, quotas(20, ["bridge"]))
     assert BRIDGE not in [item.question for item in found.questions]
@@ -118,7 +118,7 @@ def test_a_set_is_exported_as_eval_reads_it(graph: HLGraph, made: QuestionSet, t
     found = export(graph, made.questions, folder=tmp_path / "set")
     assert (found.passages, found.questions, found.nulls) == (5, len(made.questions) - 1, 1)
     read = load(tmp_path / "set")
-    assert {item.text: item.answers for item in read.questions}[BRIDGE] == ("Kestrel Group",)
+    assert {item.text: item.answers for item in read.questions}[BRIDGE] == ("Kestrel Works",)
     write_questions([item for item in made.questions if not item.is_null], tmp_path / "asked.jsonl")
     assert load(tmp_path / "set", questions=tmp_path / "asked.jsonl").questions == read.questions
 

@@ -14,9 +14,9 @@ from hlgraph.settings import ModelSettings
 from hlgraph.testing.embedder import WordEmbedder
 
 DOCUMENTS = {
-    "suit": "Kestrel Group sued Ambrose Motors in Tessing. It rained.",
+    "suit": "Kestrel Works sued Ambrose Motors in Tessing. It rained.",
     "purchase": "Ambrose Motors bought the Orne Foundry. The day was cold.",
-    "loan": "Kestrel Group borrowed money from Varga Bank.",
+    "loan": "Kestrel Works borrowed money from Varga Bank.",
 }
 
 
@@ -49,7 +49,7 @@ def test_questions_are_made_checked_exported_and_evaluated(graph: HLGraph, tmp_p
 def test_the_cost_by_a_chat_model_is_planned_without_one(tmp_path: Path, graph: HLGraph) -> None:
     with pytest.raises(InputError, match="need one"):
         graph.questions.plan(5)
-    graph.ingest(Document("fine", "Kestrel Group paid a fine to Tessing."))
+    graph.ingest(Document("fine", "Kestrel Works paid a fine to Tessing."))
     models = ModelSettings(chat="openai:gpt-4o-mini", judge="openai:gpt-4o")
     with hlgraph.connect(replace(graph.settings, models=models), embedder=WordEmbedder()) as named:
         costs = named.questions.plan(5, kinds=["null"])
