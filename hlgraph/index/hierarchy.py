@@ -217,6 +217,7 @@ class _Work:
     members: dict[str, tuple[str, ...]]
     summaries: list[Summarised]
     is_new: bool
+    is_rehearsal: bool = False
     written: int = 0
 
     def summary_name(self, subject: str, below: Iterable[str]) -> tuple[str, str]:
@@ -230,6 +231,8 @@ class _Work:
         with progress.step("summarise", len(groups), unit="summaries"):
             written = self.summariser.summarise(groups, self.corpus, stores=self.stores)
         texts = [summary.text for summary in written]
+        if self.is_rehearsal:
+            return list(zip(written, (group.centre for group in groups), strict=True))
         with progress.step("embed", len(texts), unit="texts"):
             vectors = self.embedder.embed(texts)
         self.embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
@@ -326,7 +329,8 @@ def rehearse_hierarchy(
     Parameters
     ----------
     corpus, query, stores, embedder, is_whole : see :func:`build_hierarchy`
-    summariser : counts what it is asked; its texts stand for the summaries, on which the layers above depend
+    summariser : counts what it is asked; the mean of the vectors of its members stands for the vector of a summary, so nothing
+        is embedded
 
     Raises
     ------
@@ -334,6 +338,7 @@ def rehearse_hierarchy(
     """
     work = _begun(corpus, query, stores=stores, embedder=embedder, summariser=summariser, is_whole=is_whole)
     if isinstance(work, _Work):
+        work.is_rehearsal = True
         _summarised(work)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -76,9 +76,13 @@ def read_prompt(path: Path) -> Prompt:
 @cache
 def _read(path: Path) -> Prompt:
     try:
-        parts = _PARTS.fullmatch(path.read_text(encoding="utf-8"))
+        return _parsed(path, path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{path}: the prompt cannot be read ({error}); reinstall hlgraph") from error
+
+
+def _parsed(path: Path, text: str) -> Prompt:
+    parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ModelError(f"{path}: not a prompt; write a version line, then === system ===, then === user ===")
     return Prompt(parts["version"], parts["system"].strip(), parts["user"].strip())
@@ -119,24 +123,24 @@ def prompts_of(folder: str | Path | None) -> Iterator[None]:
 
 def _replacements(folder: Path) -> Mapping[str, Prompt]:
     try:
-        files = sorted((path, path.stat().st_mtime_ns) for path in folder.iterdir())
-    except OSError as error:
+        texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+    except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"models.prompts: {folder} cannot be read ({error.strerror}); name a folder of prompts, or leave it out"
+            f"models.prompts: {folder} cannot be read ({error}); name a folder of prompts in UTF-8, or leave it out"
         ) from error
-    return _checked(tuple(files))
+    return _checked(tuple(texts.items()))
 
 
-@cache
-def _checked(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Prompt]:
-    """The prompts of these files, which were changed at these times."""
+@lru_cache(maxsize=4)
+def _checked(texts: tuple[tuple[Path, str], ...]) -> Mapping[str, Prompt]:
+    """The prompts of the files with these texts."""
     prompts: dict[str, Prompt] = {}
-    for path, _ in files:
+    for path, text in texts:
         own = shipped().get(path.stem) if path.suffix == ".md" else None
         if own is None:
             raise SettingsError(f"{path}: no prompt has this name; name the file {'.md, '.join(shipped())}.md")
         try:
-            prompt, replaced = _read.__wrapped__(path), _read(own)
+            prompt, replaced = _parsed(path, text), _read(own)
         except ModelError as error:
             raise SettingsError(f"{error}; the prompt that comes with hlgraph is {own}") from error
         if _name_of(prompt) != path.stem or prompt.version == replaced.version:
@@ -144,6 +148,8 @@ def _checked(files: tuple[tuple[Path, int], ...]) -> Mapping[str, Prompt]:
                 f"{path}: its version is {prompt.version}; write {path.stem}/ and a name of your own, other than "
                 f"{replaced.version}, so that stored replies and fingerprints are told apart"
             )
+        if not Template(prompt.user).is_valid():
+            raise SettingsError(f"{path}: a $ of the user message begins no placeholder; write $$ for the sign itself")
         wanted, there = (set(Template(each.user).get_identifiers()) for each in (replaced, prompt))
         if wanted != there:
             lacks = "".join(f"; it lacks ${name}" for name in sorted(wanted - there))

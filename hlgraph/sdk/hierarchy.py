@@ -129,8 +129,8 @@ class Hierarchy:
     ) -> ExpectedCost:
         """The cost of :meth:`build` by the chat model. Calls no model and writes nothing.
 
-        The first sentences of its passages stand for each summary, and the layers above are clustered by them. So their number
-        of calls is an estimate; that of the first layer is exact.
+        The layers above the first one are clustered by the means of the vectors below. So their number of calls is an estimate;
+        that of the first layer is exact. Nothing is embedded, and embedding is not included.
 
         Parameters
         ----------

@@ -183,7 +183,7 @@ _MOST_AUTHORS = 100
 def _declarations(name: str, text: str) -> Iterator[list[Any]]:
     """The arguments of each ``\\title``, ``\\author`` or ``\\date``, at most a hundred."""
     for _, token in zip(range(_MOST_AUTHORS), (each for each in _tokens(text) if each["name"] == name), strict=False):
-        yield _argument(_nodes(text[token.start() :][:_LONGEST_TITLE])[0])
+        yield _argument(_nodes(text[token.start() : token.start() + _LONGEST_TITLE])[0])
 
 
 @cache
@@ -604,6 +604,7 @@ _INCLUDED = re.compile(r"^[^%\n]*\\(?:input|include|subfile|import)\b", re.MULTI
 _THEOREM = re.compile(r"\\newtheorem\*?\s*\{(\w+)\}(?:\s*\[\w+\])?\s*\{([^{}\\]{1,80})\}")
 _ROWS = _names("align gather eqnarray alignat flalign")
 _REFERS = re.compile(r"\\(ref|eqref|autoref|[cC]ref)\*?\s*\{([^{}]{1,400})\}|\\caption\s*(?:\[[^\]\n]*\])?\{")
+_REFERRING = _names("ref eqref autoref cref Cref caption")
 _KINDS = {"figure": "figure", "wrapfigure": "figure", "table": "table", "wraptable": "table", "longtable": "table"}
 
 
@@ -614,11 +615,15 @@ def _numbered(text: str) -> str:
     if named is None or begin is None or named[1] not in _NUMBERED or _INCLUDED.search(text, begin.end()):
         return text
     numbers = _Numbers(text, has_chapters=named[1] in _WITH_CHAPTERS)
+    places: set[int] = set()  # of references and captions, which a comment or a listing only shows
     for token in _tokens(text):
         if token.start() > begin.start():
             numbers.read(token)
+            places |= {token.start()} if token["name"] in _REFERRING else set()
 
     def shown(match: re.Match[str]) -> str:
+        if match.start() not in places:
+            return match[0]
         if match[2] is None:
             kind, number = numbers.captions.get(match.start(), ("", ""))
             return f"{match[0]}{kind.capitalize()} {number}: " if number else match[0]

@@ -317,7 +317,9 @@ def test_a_plan_counts_the_calls_of_a_build_and_stores_nothing(tmp_path: Path) -
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, chat=chat) as graph:
         graph.ingest(_documents(), is_chunked=True)
         query = HierarchyQuery(max_size=4)
+        embedded = len(_EMBEDDER.embedded)
         plan = graph.hierarchy.plan(query)
+        assert len(_EMBEDDER.embedded) == embedded  # an embedder may cost money, too
         assert graph.hierarchy.find().run is None
         assert chat.asked == []
         built = graph.hierarchy.build(query)
@@ -325,7 +327,7 @@ def test_a_plan_counts_the_calls_of_a_build_and_stores_nothing(tmp_path: Path) -
         assert first - built.alone <= plan.calls <= 2 * first
         assert abs(plan.calls - len(chat.asked)) <= 1
         sent = sum(request_tokens(system, user) for system, user, _ in chat.asked)
-        assert plan.input_tokens == pytest.approx(sent, rel=0.1)
+        assert plan.input_tokens == pytest.approx(sent, rel=0.25)  # the length of replies is guessed
         assert graph.hierarchy.plan(query).calls == 0
         graph.delete("doc:2:5")
         after = graph.hierarchy.plan(query)

@@ -84,6 +84,7 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
         ("select.md", "Pick.", r"select\.md: not a prompt; .*; the prompt that comes with hlgraph is .*select\.md"),
         ("select.md", _SELECT.replace("select/mine", "pick/1"), r"its version is pick/1; write select/ and a name"),
         ("select.md", _SELECT.replace("mine", "2"), r"its version is select/2; .* other than select/2"),
+        ("select.md", _SELECT + " It costs $5.", r"a \$ of the user message begins no placeholder; write \$\$"),
         ("select.md", _SELECT.replace("$kept", "$held"), r"it lacks \$kept; nothing fills \$held"),
     ],
 )
@@ -93,8 +94,17 @@ def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text
         pass
 
 
+def test_a_prompt_in_another_encoding_is_refused(prompts: Path) -> None:
+    (prompts / "select.md").write_bytes(_SELECT.encode("utf-16"))
+    with (
+        pytest.raises(SettingsError, match=r"prompts cannot be read .* folder of prompts in UTF-8"),
+        prompts_of(prompts),
+    ):
+        pass
+
+
 def test_a_folder_that_is_missing_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    message = re.escape("none cannot be read (No such file or directory)")
+    message = re.escape("none cannot be read ([Errno 2] No such file or directory")
     with pytest.raises(SettingsError, match=message), hlgraph.connect(_settings(tmp_path, tmp_path / "none")) as graph:
         graph.ingest(DOCUMENTS)
     assert not (tmp_path / "s").exists()

@@ -506,6 +506,9 @@ NUMBERED = r"""\documentclass{%s}%s
 \begin{equation}\label{eq}a\end{equation}\begin{align}b\notag\\c\label{row}\end{align}
 \begin{enumerate}\item x \item y \label{item}\end{enumerate}
 \begin{theorem}\label{thm}z\end{theorem}
+\begin{verbatim}
+write \ref{two}
+\end{verbatim}
 Refs: \ref{deep} \ref{two} \autoref{fig} Table~\ref{tab} \eqref{eq} \eqref{row} \cref{item} \ref{thm} \ref{none}%s
 \end{document}"""
 
@@ -527,6 +530,7 @@ def test_a_reference_of_latex_shows_the_number_that_its_file_decides(
     [found] = documents(given(tmp_path, "latex", NUMBERED % (kind, preamble, end)))
     [line] = [line for line in found.text.splitlines() if line.startswith("Refs")]
     assert line == f"Refs: {expected}"
+    assert r"write \ref{two}" in found.text  # a listing shows the macro
     assert ("Figure 1: A sketch." in found.text) == ("Figure 1" in expected)
 
 
