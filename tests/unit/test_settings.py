@@ -228,7 +228,7 @@ def test_settings_round_trip_through_yaml(tmp_path_factory: pytest.TempPathFacto
 
 
 def test_an_unknown_runtime_of_the_local_model_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"models\.runtime is 'torch'; choose onnxruntime or openvino"):
+    with pytest.raises(SettingsError, match=r"models\.runtime is 'torch'; choose onnxruntime, openvino or int8"):
         load(environment={"HLGRAPH_RUNTIME": "torch"})
 
 

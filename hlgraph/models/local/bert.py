@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError
+from hlgraph.ids import checksum
 
 if TYPE_CHECKING:
     import onnx
@@ -26,11 +28,11 @@ _ACTIVATIONS: dict[str, Activation] = {
     "gelu_pytorch_tanh": "tanh",
     "relu": "relu",
 }
-_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert")  # their positions start after the padding id
+_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their positions start after the padding id
 _KINDS = ("bert", *_PADDED_POSITIONS)
 
 
-class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
+class BertConfig(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """The settings that determine an embedding, together with the weights.
 
     Attributes
@@ -44,6 +46,7 @@ class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens : maximum number of tokens per text
     pooling : how token vectors are combined into one
     is_lowercased : whether texts are lowercased first
+    distances : number of classes of the relative positions of two tokens, each with a bias per head (MPNet); 0: none
     """
 
     hidden: int
@@ -56,6 +59,7 @@ class BertConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int
     pooling: Pooling
     is_lowercased: bool
+    distances: int = 0
 
 
 class _Config(msgspec.Struct):
@@ -68,6 +72,7 @@ class _Config(msgspec.Struct):
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
     position_embedding_type: str | None = "absolute"
+    relative_attention_num_buckets: int = 32
 
 
 class _Module(msgspec.Struct):
@@ -142,6 +147,7 @@ def read_config(folder: Path) -> BertConfig:
         max_tokens=min(sentence.max_seq_length or token_limit(folder, positions), positions),
         pooling=_pooling(folder),
         is_lowercased=sentence.do_lower_case,
+        distances=config.relative_attention_num_buckets if config.model_type == "mpnet" else 0,
     )
 
 
@@ -219,7 +225,16 @@ def _unusable(folder: Path, reason: str, known: str) -> ModelError:
 # The places of tensors in a weights file, and its checksum.
 
 _MAX_HEADER = 100_000_000  # bytes; limit of the format
-_PREFIXES = ("bert.", "roberta.")  # in files that were saved with a task head
+_PREFIXES = ("bert.", "roberta.", "mpnet.")  # in files that were saved with a task head
+_OTHER_NAMES = {  # of older files, and of MPNet
+    ".LayerNorm.gamma": ".LayerNorm.weight",
+    ".LayerNorm.beta": ".LayerNorm.bias",
+    ".attention.attn.q.": ".attention.self.query.",
+    ".attention.attn.k.": ".attention.self.key.",
+    ".attention.attn.v.": ".attention.self.value.",
+    ".attention.attn.o.": ".attention.output.dense.",
+    ".attention.LayerNorm.": ".attention.output.LayerNorm.",
+}
 
 
 class Tensor(msgspec.Struct, frozen=True):
@@ -274,7 +289,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         start, end = entry.data_offsets
         if not 0 <= start <= end <= size - data_start:
             raise _broken(path, f"the tensor {name} lies beyond its end")
-        tensors[_without_prefix(name, entries)] = Tensor(entry.dtype, entry.shape, data_start + start, end - start)
+        tensors[_usual_name(name, entries)] = Tensor(entry.dtype, entry.shape, data_start + start, end - start)
     return tensors
 
 
@@ -289,10 +304,12 @@ def sha256(path: Path) -> str:
         raise ModelError(f"{path}: cannot be read ({error}); check its permissions") from error
 
 
-def _without_prefix(name: str, entries: Mapping[str, _Entry]) -> str:
+def _usual_name(name: str, entries: Mapping[str, _Entry]) -> str:
     for prefix in _PREFIXES:
         if name.startswith(prefix) and f"{prefix}embeddings.word_embeddings.weight" in entries:
-            return name.removeprefix(prefix)
+            name = name.removeprefix(prefix)
+    for other, usual in _OTHER_NAMES.items():
+        name = name.replace(other, usual)
     return name
 
 
@@ -306,6 +323,7 @@ OPSET = 20  # the first with Gelu; LayerNormalization is older
 IR_VERSION = 9
 _ONNX_TYPES = {"F32": 1, "F16": 10, "BF16": 16}  # onnx.TensorProto.FLOAT, FLOAT16, BFLOAT16
 _FLOAT = 1
+_FARTHEST = 128  # from this distance on, all relative positions have one class
 _MASKED = np.float32(-1e9)  # softmax of this is exactly 0
 
 
@@ -352,14 +370,18 @@ def _encoded(builder: _Builder, config: BertConfig) -> str:
     end = add("Add", length, builder.integers(config.first_position))
     position_table = builder.weight("embeddings.position_embeddings.weight", (None, hidden))
     positions = add("Slice", position_table, builder.integers(config.first_position), end, builder.integers(0))
-    type_table = builder.weight("embeddings.token_type_embeddings.weight", (None, hidden))
-    token_type = add("Slice", type_table, builder.integers(0), builder.integers(1), builder.integers(0))
+    if not config.distances:  # a model with relative positions has no token types
+        type_table = builder.weight("embeddings.token_type_embeddings.weight", (None, hidden))
+        token_type = add("Slice", type_table, builder.integers(0), builder.integers(1), builder.integers(0))
+        positions = add("Add", positions, token_type)
     row_shape = builder.integers(-1, hidden)
-    state = add("Reshape", add("Add", words, add("Add", positions, token_type)), row_shape)
+    state = add("Reshape", add("Add", words, positions), row_shape)
     state = builder.normalise(state, "embeddings.LayerNorm", config=config)
     head_shape = add("Concat", batch_shape, builder.integers(config.heads, hidden // config.heads), axis=0)
     penalty = add("Mul", add("Sub", builder.constant(np.float32(1)), "mask"), builder.constant(_MASKED))
     bias = add("Unsqueeze", penalty, builder.integers(1, 2))
+    if config.distances:
+        bias = add("Add", bias, _relative_bias(builder, config, length))
     for number in range(config.layers):
         layer = f"encoder.layer.{number}"
         heads = _attention(builder, config, state=state, layer=layer, head_shape=head_shape, bias=bias)
@@ -371,6 +393,52 @@ def _encoded(builder: _Builder, config: BertConfig) -> str:
         outer = builder.linear(inner, f"{layer}.output.dense", shape=(hidden, None))
         state = builder.normalise(add("Add", state, outer), f"{layer}.output.LayerNorm", config=config)
     return state
+
+
+def _relative_bias(builder: _Builder, config: BertConfig, length: str) -> str:
+    """The bias of each pair of tokens by the class of their distance, (1, heads, length, length); Song et al., MPNet, 2020."""
+    add = builder.add
+    bias = builder.weight("encoder.relative_attention_bias.weight", (config.distances, config.heads))
+    limit = config.max_tokens
+    table = builder.constant(distance_classes(np.arange(1 - limit, limit), config.distances))
+    places = add("Range", builder.constant(np.int64(0)), add("Squeeze", length), builder.constant(np.int64(1)))
+    apart = add("Sub", add("Unsqueeze", places, builder.integers(0)), add("Unsqueeze", places, builder.integers(1)))
+    classes = add("Gather", table, add("Add", apart, builder.integers(limit - 1)))
+    return add("Unsqueeze", add("Transpose", add("Gather", bias, classes), perm=(2, 0, 1)), builder.integers(0))
+
+
+def distance_classes(distances: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The class of each distance from a token to another, of T5 and MPNet.
+
+    Half of the classes are for tokens that follow. Of each half, the first half is exact and the rest grows with the logarithm up
+    to a distance of 128.
+
+    Parameters
+    ----------
+    distances : place of the other token minus that of the token
+    count : number of classes, a multiple of 4
+
+    Returns
+    -------
+    NDArray
+        From 0 to ``count - 1``, of the same shape.
+
+    References
+    ----------
+    Raffel et al., Exploring the limits of transfer learning, 2020, section 2.1.
+
+    Examples
+    --------
+    >>> distance_classes(np.array([-300, -9, -1, 0, 1, 9, 300]), 32).tolist()
+    [15, 8, 1, 0, 17, 24, 31]
+    """
+    half, exact = count // 2, count // 4
+    size = np.abs(distances)
+    steps = np.log(np.maximum(size, 1) / exact) / np.log(_FARTHEST / exact) * (half - exact)
+    far = exact + np.floor(steps.round(6))  # rounded: a distance on a border is of the higher class
+    near = np.where(size < exact, size, np.minimum(far.astype(np.int64), half - 1))
+    classes: NDArray[np.int64] = near + half * (distances > 0)
+    return classes
 
 
 def _attention(builder: _Builder, config: BertConfig, *, state: str, layer: str, head_shape: str, bias: str) -> str:
@@ -421,7 +489,9 @@ class _Builder:
 
     def constant(self, value: np.generic | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> str:
         array = np.asarray(value)
-        name = f"{array.dtype}_{array.tolist()}"
+        name = (
+            f"{array.dtype}_{array.tolist()}" if array.size < 9 else f"{array.dtype}_{checksum(array.tobytes().hex())}"
+        )
         self._initializers.setdefault(name, self._onnx.numpy_helper.from_array(array, name))
         return name
 

@@ -93,6 +93,14 @@ def test_installing_again_changes_nothing_unless_forced(source: Path, root: Path
     assert [found.name for found in installed(root=root)] == visible(root) == ["mine"]
 
 
+def test_the_graph_of_8_bit_integers_is_added_to_an_installed_model(source: Path, root: Path) -> None:
+    model = install(str(source), root=root)
+    with pytest.raises(ModelError, match="run: hlgraph models install --int8"):
+        load_local("tiny", root=root, runtime="int8").embed(["a"])
+    assert install(str(source), root=root, int8=True) == model == installed(root=root)[0]
+    assert load_local("tiny", root=root, runtime="int8").embed(["a b", "c"]).shape == (2, WIDTH)
+
+
 def test_a_model_of_a_known_name_is_verified(source: Path, root: Path) -> None:
     with pytest.raises(ModelError, match="53aa51172d142c89") as error:
         install(str(source), root=root, name=DEFAULT_MODEL)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tiny_model import MARKS, TEXTS, WORDS, make_model
+from tiny_model import MARKS, MPNET_NAMES, OLD_NAMES, TEXTS, WORDS, make_model
 
 from hlgraph.errors import ModelError, ModelMissingError
 from hlgraph.models.local.bert import read_config, read_tensors
-from hlgraph.models.local.embedder import LocalEmbedder, graph_name, save_graph
+from hlgraph.models.local.embedder import LocalEmbedder, graph_name, save_graph, save_int8
 
 
 def set_pooling(folder: Path, **pooling: Any) -> None:
@@ -29,6 +29,20 @@ def set_pooling(folder: Path, **pooling: Any) -> None:
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
 
 
+def usual_name(name: str) -> str:
+    name = name.rsplit("bert.", maxsplit=1)[-1]
+    for usual, other in {**MPNET_NAMES, **OLD_NAMES}.items():
+        name = name.replace(other, usual)
+    return name
+
+
+def distance_class(apart: int) -> int:
+    """Of 32: 16 for each direction, the first eight exact, the rest by powers of the square root of 2."""
+    size = abs(apart)
+    growing = sum(size >= 8 * 2 ** (step / 2) - 1e-9 for step in range(1, 8))
+    return (size if size < 8 else 8 + growing) + (16 if apart > 0 else 0)
+
+
 def plain_forward(folder: Path, text: str, *, first_position: int = 0, pooling: str = "mean") -> NDArray[np.float64]:
     """The definition, one text at a time, in double precision and loops: slow and easy to check."""
     from safetensors.numpy import load_file
@@ -37,7 +51,7 @@ def plain_forward(folder: Path, text: str, *, first_position: int = 0, pooling: 
 
     config = json.loads((folder / "config.json").read_text())
     stored = load_file(folder / "model.safetensors")
-    weights = {name.split("bert.")[-1]: array.astype(np.float64) for name, array in stored.items()}
+    weights = {usual_name(name): array.astype(np.float64) for name, array in stored.items()}
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(config["max_position_embeddings"] - first_position)
@@ -60,7 +74,10 @@ def plain_forward(folder: Path, text: str, *, first_position: int = 0, pooling: 
 
     table = "embeddings.{}_embeddings.weight".format
     places = weights[table("position")][first_position : first_position + len(ids)]
-    rows = norm(weights[table("word")][ids] + places + weights[table("token_type")][0], "embeddings.LayerNorm")
+    types = weights.get(table("token_type"), np.zeros((1, 1)))
+    rows = norm(weights[table("word")][ids] + places + types[0], "embeddings.LayerNorm")
+    by_distance = weights.get("encoder.relative_attention_bias.weight", np.zeros((32, config["num_attention_heads"])))
+    apart = [[distance_class(other - one) for other in range(len(ids))] for one in range(len(ids))]
     width = config["hidden_size"] // config["num_attention_heads"]
     for number in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{number}"
@@ -68,7 +85,7 @@ def plain_forward(folder: Path, text: str, *, first_position: int = 0, pooling: 
         attended = np.empty_like(rows)
         for head in range(config["num_attention_heads"]):
             part = slice(head * width, (head + 1) * width)
-            scores = np.exp(query[:, part] @ key[:, part].T / math.sqrt(width))
+            scores = np.exp(query[:, part] @ key[:, part].T / math.sqrt(width) + by_distance[apart, head])
             attended[:, part] = scores / scores.sum(axis=1, keepdims=True) @ value[:, part]
         attended = linear(attended, f"{layer}.attention.output.dense")
         rows = norm(rows + attended, f"{layer}.attention.output.LayerNorm")
@@ -94,6 +111,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "tanh": {"hidden_act": "gelu_new"},
     "relu": {"hidden_act": "relu", "layer_norm_eps": 1e-5},
     "roberta": {"model_type": "roberta", "pad_token_id": 1, "type_vocab_size": 1},
+    "mpnet": {"model_type": "mpnet", "pad_token_id": 1, "names": MPNET_NAMES, "max_position_embeddings": 90},
+    "names of old files": {"names": OLD_NAMES},
     "saved with a head on top": {"prefix": "bert."},
     "half precision": {"dtype": "float16"},
     "one head": {"num_attention_heads": 1, "num_hidden_layers": 3},
@@ -103,9 +122,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_vectors_are_those_of_the_plain_forward_pass(variant: str, tmp_path: Path) -> None:
     folder = make_model(tmp_path, **VARIANTS[variant])
-    first = 2 if variant == "roberta" else 0
-    expected = np.stack([plain_forward(folder, text, first_position=first) for text in TEXTS])
-    np.testing.assert_allclose(LocalEmbedder(folder).embed(TEXTS), expected, atol=2e-6)
+    first = 2 if variant in ("roberta", "mpnet") else 0
+    texts = [*TEXTS, " ".join(WORDS[4:] * 6)]
+    expected = np.stack([plain_forward(folder, text, first_position=first) for text in texts])
+    np.testing.assert_allclose(LocalEmbedder(folder).embed(texts), expected, atol=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +266,7 @@ def test_token_limit_of_the_newer_layout(length: str, tokens: int, tmp_path: Pat
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"model_type": "mpnet"}, "'mpnet'"),
+        ({"model_type": "gpt2"}, "'gpt2'"),
         ({"position_embedding_type": "relative_key"}, "relative_key"),
         ({"hidden_act": "silu"}, "'silu'"),
         ({"num_attention_heads": 5}, "multiple"),
@@ -352,3 +372,25 @@ def test_a_model_that_the_memory_cannot_hold_is_not_called_damaged(tmp_path: Pat
     assert done.stdout.startswith(f"True {folder}"), done
     assert "not enough memory to load the model" in done.stdout
     assert "download" not in done.stdout
+
+
+def test_8_bit_integers_have_a_fingerprint_and_graph_of_their_own(tmp_path: Path) -> None:
+    folder = make_model(tmp_path)
+    save_graph(folder)
+    exact, quantized = LocalEmbedder(folder), LocalEmbedder(folder, runtime="int8")
+    assert quantized.fingerprint == f"{exact.fingerprint}+int8"
+    with pytest.raises(ModelError, match=r"the model has no 8-bit graph; run: hlgraph models install --int8"):
+        quantized.embed(["the"])
+    assert save_int8(folder).parent == folder
+    cosines = (quantized.embed(TEXTS) * exact.embed(TEXTS)).sum(axis=1)
+    assert 0.98 < cosines.min() < 1
+    assert sorted(path.suffix for path in folder.iterdir()).count(".onnx") == 2
+
+
+def test_an_8_bit_vector_does_not_depend_on_the_other_texts(tmp_path: Path) -> None:
+    folder = make_model(tmp_path)
+    save_graph(folder)
+    save_int8(folder)
+    together = LocalEmbedder(folder, runtime="int8", threads=2).embed(TEXTS)
+    alone = LocalEmbedder(folder, runtime="int8", threads=1)
+    assert all(np.array_equal(vector, alone.embed([text])[0]) for vector, text in zip(together, TEXTS, strict=True))

@@ -114,7 +114,9 @@ def test_a_cache_keeps_the_vectors_of_both_runtimes_apart(folder: Path, tmp_path
 
 
 def test_an_unknown_runtime_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="'torch' is not a runtime of local models; choose onnxruntime or openvino"):
+    with pytest.raises(
+        InputError, match="'torch' is not a runtime of local models; choose one of onnxruntime, openvino, int8"
+    ):
         LocalEmbedder(folder, runtime=cast("Runtime", "torch"))
 
 
