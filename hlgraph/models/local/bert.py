@@ -293,6 +293,57 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
+def weights_of_export(graph: Path) -> bytes:
+    """The weights of an ONNX export of a BERT-family encoder as a safetensors file, the same bytes each time.
+
+    The exporters of transformers and optimum keep the names of most tensors, but transpose and rename the matrices of linear
+    layers. The bias that is added to such a product names its matrix.
+
+    Parameters
+    ----------
+    graph : the ONNX file, with its weights in it or beside it
+
+    Returns
+    -------
+    bytes
+        The content of the safetensors file.
+
+    Raises
+    ------
+    MissingExtraError
+        onnx is not installed.
+    ModelError
+        The file cannot be read.
+    """
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError as error:
+        raise MissingExtraError("local", "reading an embedding model in ONNX") from error
+    try:
+        model = onnx.load(graph).graph
+    except (OSError, DecodeError, onnx.checker.ValidationError) as error:
+        raise ModelError(f"{graph}: not an ONNX file with its weights ({error}); export the model again") from error
+    arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.initializer}
+    sums = {name: node for node in model.node if node.op_type == "Add" for name in node.input}
+    for node in model.node:
+        if node.op_type == "MatMul" and node.input[1] in arrays and node.output[0] in sums:
+            bias = next((name for name in sums[node.output[0]].input if name.endswith(".bias")), "")
+            if bias:
+                arrays[f"{bias.removesuffix('bias')}weight"] = arrays[node.input[1]].T
+    entries: dict[str, object] = {}
+    parts: list[bytes] = []
+    size = 0
+    for name, array in sorted(arrays.items()):
+        if array.dtype == np.float32 and name.endswith((".weight", ".bias")):
+            parts.append(array.astype("<f4").tobytes())  # in C order
+            entries[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": (size, size + len(parts[-1]))}
+            size += len(parts[-1])
+    header = msgspec.json.encode(entries)
+    header += b" " * (-len(header) % 8)
+    return b"".join((len(header).to_bytes(8, "little"), header, *parts))
+
+
 def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal. Raises ModelError if it cannot be read, ModelMissingError if it is missing."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -11,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.bert import BertConfig, build_graph, read_config, read_tensors, sha256
+from hlgraph.models.local.bert import BertConfig, build_graph, read_config, read_json, read_tensors, sha256
 from hlgraph.models.local.runtime import (
     OpenVinoModel,
     available_cores,
@@ -38,6 +38,8 @@ Runtime: TypeAlias = Literal["onnxruntime", "openvino", "int8"]
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 
+PROMPTS = "config_sentence_transformers.json"
+
 _GRAPH_VERSION = "1"  # increase it with every change to build_graph that changes the vectors
 _TEXTS_AT_ONCE = 4096  # limits the memory of the tokenizer
 _NEEDED_FOR = "the local embedding model"
@@ -45,10 +47,19 @@ _SHORT_HASH = 12
 _Compute: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.float32]], NDArray[np.float32]]
 
 
+class _Prompts(msgspec.Struct):
+    prompts: dict[str, str] = {}
+
+    def of(self, *names: str) -> str:
+        """The first of these prompts that the model has; empty without one."""
+        return next((self.prompts[name] for name in names if name in self.prompts), "")
+
+
 class LocalEmbedder:
     """An embedder for a sentence-transformers folder (``config.json``, ``model.safetensors``, ``tokenizer.json``).
 
-    A vector is the normalised mean of the token vectors of the last layer (or the first token vector). Texts that exceed the
+    A vector is the normalised mean of the token vectors of the last layer (or the first token vector). The prompts ``query`` and
+    ``document`` (or ``passage``) of ``config_sentence_transformers.json`` stand before questions and texts. Texts that exceed the
     model's token limit are truncated. Nothing is loaded before the first text is embedded. Safe for threads and forks. Nothing
     leaves this machine: the telemetry of onnxruntime and OpenVINO is off.
 
@@ -102,6 +113,8 @@ class LocalEmbedder:
         for file in (WEIGHTS, TOKENIZER):
             if not (folder / file).is_file():
                 raise ModelMissingError(f"{folder}: {file} is missing; run: hlgraph models install")
+        prompts = read_json(folder / PROMPTS, _Prompts) or _Prompts()
+        self._question_prompt, self._text_prompt = prompts.of("query"), prompts.of("document", "passage")
         self._name = name or folder.resolve().name
         self._known_sha256 = weights_sha256
         self.threads = threads or available_cores()
@@ -111,10 +124,12 @@ class LocalEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, short SHA-256 of the weights, and the token limit; ``+int8`` for 8-bit integers."""
+        """Name, short SHA-256 of the weights, the token limit, a checksum of prompts, and ``+int8`` for 8-bit integers."""
         weights = self._known_sha256 or sha256(self.folder / WEIGHTS)
-        exact = f"{self._name}@{weights[:_SHORT_HASH]}/{self.max_tokens}"
-        return f"{exact}+int8" if self._chosen_runtime == "int8" else exact
+        parts = [f"{self._name}@{weights[:_SHORT_HASH]}/{self.max_tokens}"]
+        if self._question_prompt or self._text_prompt:
+            parts.append(checksum(self._question_prompt, self._text_prompt)[:_SHORT_HASH])
+        return "+".join([*parts, "int8"] if self._chosen_runtime == "int8" else parts)
 
     @property
     def cache_name(self) -> str:
@@ -149,13 +164,21 @@ class LocalEmbedder:
         ModelError
             The weights or the tokenizer cannot be used.
         """
+        return self._vectors([f"{self._text_prompt}{text}" for text in texts] if self._text_prompt else texts)
+
+    def embed_question(self, question: str) -> NDArray[np.float32]:
+        """The vector of one question, shape ``(dimensions,)``. Raises as :meth:`embed` does."""
+        vector: NDArray[np.float32] = self._vectors([f"{self._question_prompt}{question}"])[0]
+        return vector
+
+    def forget(self, texts: Sequence[str]) -> None:
+        """Do nothing, since this embedder stores no texts and no vectors."""
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             self._fill(vectors[start : start + _TEXTS_AT_ONCE], texts[start : start + _TEXTS_AT_ONCE])
         return vectors
-
-    def forget(self, texts: Sequence[str]) -> None:
-        """Do nothing, since this embedder stores no texts and no vectors."""
 
     def _fill(self, vectors: NDArray[np.float32], texts: Sequence[str]) -> None:
         engine = self._loaded()
@@ -232,29 +255,29 @@ def save_int8(folder: Path) -> Path:
     """Save the graph with 8-bit weights beside the exact one of an installed model; returns its path.
 
     Weights are scaled by output channel to 7 bits, so that sums cannot overflow on processors without VNNI and every machine
-    computes the same. Activations are scaled at each run. Raises MissingExtraError if onnxruntime is not installed.
+    computes the same. Activations are scaled at each run. Raises MissingExtraError if onnx or onnxruntime is not installed.
     """
     try:
         load_runtime()
+        import onnx
         from onnxruntime.quantization import quantize_dynamic
     except ImportError as error:
         raise MissingExtraError("local", "an embedding model of 8-bit integers") from error
     exact = folder / graph_name(read_config(folder), folder)
     path = _int8(exact)
+    model = onnx.load(exact)
+    # Says that the graph is preprocessed, which would change nothing here; without it onnxruntime logs a warning.
+    model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         staged = Path(scratch) / path.name
-        logging.disable(logging.WARNING)  # it advises a preprocessing that changes nothing here
-        try:
-            quantize_dynamic(
-                exact,
-                staged,
-                op_types_to_quantize=["MatMul", "Gemm"],
-                per_channel=True,
-                reduce_range=True,
-                extra_options={"MatMulConstBOnly": True},
-            )
-        finally:
-            logging.disable(logging.NOTSET)
+        quantize_dynamic(
+            model,
+            staged,
+            op_types_to_quantize=["MatMul", "Gemm"],
+            per_channel=True,
+            reduce_range=True,
+            extra_options={"MatMulConstBOnly": True},
+        )
         staged.replace(path)
     return path
 

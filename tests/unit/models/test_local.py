@@ -394,3 +394,18 @@ def test_an_8_bit_vector_does_not_depend_on_the_other_texts(tmp_path: Path) -> N
     together = LocalEmbedder(folder, runtime="int8", threads=2).embed(TEXTS)
     alone = LocalEmbedder(folder, runtime="int8", threads=1)
     assert all(np.array_equal(vector, alone.embed([text])[0]) for vector, text in zip(together, TEXTS, strict=True))
+
+
+def test_the_prompts_of_a_model_stand_before_questions_and_texts(tmp_path: Path) -> None:
+    plain = LocalEmbedder(make_model(tmp_path))
+    np.testing.assert_array_equal(plain.embed_question("the lamp?"), plain.embed(["the lamp?"])[0])
+    fingerprints = {plain.fingerprint}
+    for prompts in ({"query": "old "}, {"query": "old ", "passage": "stone "}, {"document": "stone "}):
+        (tmp_path / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts, "version": 5}))
+        embedder = LocalEmbedder(tmp_path)
+        before_text = prompts.get("passage", prompts.get("document", ""))
+        np.testing.assert_array_equal(embedder.embed(["the lamp"]), plain.embed([f"{before_text}the lamp"]))
+        expected = plain.embed([f"{prompts.get('query', '')}the lamp?"])[0]
+        np.testing.assert_array_equal(embedder.embed_question("the lamp?"), expected)
+        fingerprints.add(embedder.fingerprint)
+    assert len(fingerprints) == 4
