@@ -650,7 +650,8 @@ def cell_text(value: object) -> str:
 def plain_value(value: object) -> object:
     """A value of a database as JSON would have it, for metadata and hashes; None for bytes.
 
-    Decimals are floats, or texts if a float lacks their digits. Integers beyond 64 bits, dates and values of other types are texts.
+    Decimals are floats, or texts if a float lacks their digits. Integers beyond 64 bits, dates, durations and values of other types
+    are texts.
     """
     if value is None or isinstance(value, str | float) or (isinstance(value, int) and -_INT64 <= value < _INT64):
         return value
@@ -662,7 +663,7 @@ def plain_value(value: object) -> object:
         return float(value) if len(value.as_tuple().digits) <= _DIGITS and value.is_finite() else str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return None
-    return value.isoformat() if isinstance(value, date | time) else str(value)
+    return value.isoformat() if isinstance(value, date | time) else _duration(value) or str(value)
 
 
 def one_line(text: str) -> str:
@@ -671,12 +672,16 @@ def one_line(text: str) -> str:
 
 
 def shown(cell: object) -> str:
-    """A cell as text on one line: dates as ISO 8601, whole floats as integers; empty for a cell that is not a scalar.
+    """A cell as text on one line; empty for a cell that is not a scalar.
+
+    Dates are in ISO 8601, whole floats are integers, and durations are hours, minutes and seconds.
 
     Examples
     --------
     >>> shown(450.0), shown(" a\\n b "), shown(True), shown(None)
     ('450', 'a b', 'true', '')
+    >>> shown(timedelta(hours=34, minutes=5)), shown(-timedelta(seconds=1.5))
+    ('34:05:00', '-0:00:01.500000')
     """
     if isinstance(cell, str):
         return one_line(cell)
@@ -688,7 +693,15 @@ def shown(cell: object) -> str:
         return cell.date().isoformat()
     if isinstance(cell, date | time):
         return cell.isoformat()
-    return str(cell) if isinstance(cell, int | float | timedelta) else ""
+    return str(cell) if isinstance(cell, int | float) else _duration(cell)
+
+
+def _duration(cell: object) -> str:
+    """A duration as hours, minutes and seconds; empty for any other value."""
+    if not isinstance(cell, timedelta):
+        return ""
+    hours, rest = divmod(abs(cell), timedelta(hours=1))
+    return f"{'-' if cell < timedelta() else ''}{hours}{str(rest)[1:]}"
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

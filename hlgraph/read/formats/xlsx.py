@@ -22,7 +22,7 @@ from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, literals, local_name, shown_number
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Row, Table
+from hlgraph.read.rows import Flaw, Row, Table, shown
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import sheet_markdown
 from hlgraph.records import Document, MetadataValue
@@ -281,8 +281,7 @@ def _shown(cell: Cell | MergedCell) -> str:
     if isinstance(value, int | float):
         return shown_number(value, shape)
     if isinstance(value, timedelta):  # a duration such as [h]:mm
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+        return shown(timedelta(seconds=round(value.total_seconds())))
     if isinstance(value, time) and "y" in literals(shape)[0].lower():  # day 0 of a workbook that counts from 1904
         value = datetime.combine(_EPOCH_1904, value)
     if isinstance(value, datetime) and value.time() == time():
