@@ -65,6 +65,7 @@ class ThresholdIndex:
         self._basis = np.ascontiguousarray(directions[:, ::-1][:, : self._head], dtype=np.float32)
         self._bounds: NDArray[np.float32] = np.empty((0, self._head + 1), dtype=np.float32)
         self._rows: NDArray[np.float32] = np.empty((0, dimensions), dtype=np.float32)
+        self._places: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self._bounds)
@@ -73,12 +74,19 @@ class ThresholdIndex:
         """Append unit rows of shape (n, d)."""
         self.attach(np.concatenate([self._rows, rows]) if len(self._rows) else rows)
 
-    def attach(self, rows: NDArray[np.float32]) -> None:
-        """Use these unit rows, for example a memory map, as the base; the first ``len(self)`` must be the present rows."""
-        new = rows[len(self._bounds) :]
+    def attach(self, rows: NDArray[np.float32], *, places: NDArray[np.intp] | None = None) -> None:
+        """Use unit rows, for example of a memory map, as the base; the first ``len(self)`` must be the present ones.
+
+        Parameters
+        ----------
+        rows : shape (m, d)
+        places : the rows of the base, in order; None: all
+        """
+        known = len(self._bounds)
+        new = rows[known:] if places is None else rows[places[known:]]
         if len(new):
             self._bounds = np.concatenate([self._bounds, self._bound(new)])
-        self._rows = rows
+        self._rows, self._places = rows, places
 
     def query(self, vectors: NDArray[np.float32], *, threshold: float) -> Pairs:
         """All pairs of a vector and a row with a cosine of at least ``threshold``.
@@ -91,9 +99,10 @@ class ThresholdIndex:
         Returns
         -------
         Pairs
-            Indices into ``vectors`` and into the rows of the index.
+            Indices into ``vectors`` and into the rows of the index, or into ``places``.
         """
-        return _above(self._bound(vectors), self._bounds, (vectors, self._rows), threshold=threshold)
+        bounds = self._bound(vectors), self._bounds
+        return _above(bounds, (vectors, self._rows), threshold=threshold, places=self._places)
 
     def _bound(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         head = rows @ self._basis
@@ -125,7 +134,7 @@ def pairs_between(vectors: NDArray[np.float32], rows: NDArray[np.float32], *, th
     >>> pairs_between(rows[:1], rows, threshold=0.9).base.tolist()
     [0]
     """
-    return _above(vectors, rows, (vectors, rows), threshold=threshold)
+    return _above((vectors, rows), (vectors, rows), threshold=threshold)
 
 
 def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
@@ -148,37 +157,44 @@ def pairs_within(rows: NDArray[np.float32], *, threshold: float) -> Pairs:
     >>> pairs_within(np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32), threshold=0.9).base.tolist()
     [2]
     """
-    return _above(rows, rows, (rows, rows), threshold=threshold, is_within=True)
+    return _above((rows, rows), (rows, rows), threshold=threshold, is_within=True)
 
 
 def _above(
-    upper: NDArray[np.float32],
-    upper_base: NDArray[np.float32],
+    bounds: tuple[NDArray[np.float32], NDArray[np.float32]],
     exact: tuple[NDArray[np.float32], NDArray[np.float32]],
     *,
     threshold: float,
+    places: NDArray[np.intp] | None = None,
     is_within: bool = False,
 ) -> Pairs:
-    """Pairs at or above the threshold, from those whose bound ``upper @ upper_base.T`` comes near it, block by block.
+    """Pairs at or above the threshold, from those whose bound ``upper @ base.T`` comes near it, block by block.
 
-    ``is_within``: both sides are the same rows, and each pair of different rows is returned once.
+    ``places``: the rows of ``exact[1]`` that are the base; None: all. ``is_within``: both sides are the same rows, and each pair
+    of different rows is returned once.
     """
+    (upper, base), (left, right) = bounds, exact
     none = np.empty(0, dtype=np.intp)
     parts = [Pairs(none, none, np.empty(0, dtype=np.float32))]
     for start in range(0, len(upper), _BLOCK):
-        for column in range(start if is_within else 0, len(upper_base), _COLUMNS):
-            bounds = upper[start : start + _BLOCK] @ upper_base[column : column + _COLUMNS].T
-            flat = np.flatnonzero(bounds >= threshold - _SLACK)
-            if len(flat) > _DENSE * bounds.size and upper is not exact[0]:  # the bounds tell little: see the cosines
-                bounds = exact[0][start : start + _BLOCK] @ exact[1][column : column + _COLUMNS].T
-                flat = np.flatnonzero(bounds >= threshold - _SLACK)
+        is_exact = upper is left
+        for column in range(start if is_within else 0, len(base), _COLUMNS):
+            span = slice(column, column + _COLUMNS)
+            if not is_exact:
+                products = upper[start : start + _BLOCK] @ base[span].T
+                flat = np.flatnonzero(products >= threshold - _SLACK)
+                is_exact = len(flat) > _DENSE * products.size  # the bounds of these rows tell little: see the cosines
+            if is_exact:
+                rows = right[span] if places is None else right[places[span]]
+                products = left[start : start + _BLOCK] @ rows.T
+                flat = np.flatnonzero(products >= threshold - _SLACK)
             if not len(flat):
                 continue
-            q, b = np.divmod(flat, bounds.shape[1])
+            q, b = np.divmod(flat, products.shape[1])
             q, b = q + start, b + column
             if is_within:
                 q, b = q[q < b], b[q < b]
-            exact_cosines = _dot(*exact, q, b)
+            exact_cosines = _dot(left, right, q, b if places is None else places[b])
             keep = exact_cosines >= threshold
             parts.append(Pairs(q[keep], b[keep], exact_cosines[keep]))
     q, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))

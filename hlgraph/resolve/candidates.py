@@ -8,6 +8,7 @@ compares only names in a common block, keyed by letters, initials, rare words an
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import defaultdict
@@ -130,10 +131,10 @@ def _linked(
     stored : the stored entities
     """
     cosines: dict[tuple[str, str], float] = {}
-    for a, b, cosine in zip(inside.queries, inside.base, inside.similarities, strict=True):
+    for a, b, cosine in zip(*(column.tolist() for column in inside), strict=True):
         (one, name), (other, name_of_other) = chosen[a], others[b]
         if _digits(name) == _digits(name_of_other):
-            cosines[_pair(one, other)] = float(cosine)
+            cosines[_pair(one, other)] = cosine
     corpus, stores, least = stored
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
     records = stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
@@ -160,6 +161,7 @@ class SynonymFinder:
         self._stored = _Stored(corpus, stores, least)
         self._index: ThresholdIndex | None = None
         self._entities: list[tuple[str, str]] = []
+        self._places: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
     def pairs(self, block: VectorBlock, rows: NDArray[np.float32], *, without: Collection[str]) -> Iterator[Synonym]:
         """The synonyms of the entities of a part among those of the parts up to it, and among stored ones.
@@ -170,25 +172,27 @@ class SynonymFinder:
         rows : the vectors of all entities up to these, shape (n, d), such as a memory map
         without : ids of entities that are stored, so that they count as such
         """
-        first = len(rows) - len(block.ids)
-        fresh = list(zip(block.ids, block.texts, strict=True))
-        self._entities += [pair if is_eligible(pair[1]) and pair[0] not in without else ("", "") for pair in fresh]
+        first, known = len(rows) - len(block.ids), len(self._entities)
+        fresh = enumerate(zip(block.ids, block.texts, strict=True), first)
+        chosen = [(place, pair) for place, pair in fresh if is_eligible(pair[1]) and pair[0] not in without]
         if self._index is None:
             self._index = ThresholdIndex(np.asarray(rows[:_SAMPLE]))
-        self._index.attach(rows)
-        at = [place for place in range(len(fresh)) if self._entities[first + place][0]]
-        if not at:
+        if not chosen:
             return
-        vectors = np.ascontiguousarray(rows[first:][at])
+        at = np.array([place for place, _ in chosen], dtype=np.intp)
+        self._entities += [pair for _, pair in chosen]
+        self._places = np.concatenate([self._places, at])
+        self._index.attach(rows, places=self._places)
+        vectors = np.ascontiguousarray(rows[at])
         near = self._index.query(vectors, threshold=self._stored.least)
-        is_earlier = near.base < np.array(at, dtype=np.intp)[near.queries] + first
-        is_earlier &= np.array([bool(self._entities[row][0]) for row in near.base.tolist()], dtype=bool)
+        is_earlier = near.base < near.queries + known
         inside = Pairs(near.queries[is_earlier], near.base[is_earlier], near.similarities[is_earlier])
-        yield from _linked(inside, [fresh[place] for place in at], self._entities, vectors, self._stored)
+        yield from _linked(inside, self._entities[known:], self._entities, vectors, self._stored)
 
 
-def _digits(name: str) -> list[str]:
-    return _DIGITS.findall(name)
+@functools.lru_cache(maxsize=65_536)
+def _digits(name: str) -> tuple[str, ...]:
+    return tuple(_DIGITS.findall(name))
 
 
 def _pair(a: str, b: str) -> tuple[str, str]:

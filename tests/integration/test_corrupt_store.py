@@ -122,9 +122,15 @@ _WAYS: dict[str, tuple[Alter, str, bool]] = {
     ),
     "a matrix of impossible size": (_sql("UPDATE vector_file SET slots = 1 << 60"), "vector files", False),
     "a matrix of another width": (_sql("UPDATE vector_file SET dimensions = 31 WHERE file = {chunk}"), _CHUNKS, False),
-    "full text deleted": (_sql("DELETE FROM text WHERE file = {statement} AND n % 2"), _STATEMENTS, False),
-    "full text of another statement": (
-        _sql("UPDATE text SET words = 'lies' WHERE file = {statement}"),
+    "full text deleted": (_sql("DELETE FROM text WHERE file = {statement}"), _STATEMENTS, False),
+    "full text of other statements": (
+        _sql("UPDATE text SET words = (SELECT t.words FROM text AS t WHERE t.file = {chunk}) WHERE file = {statement}"),
+        _STATEMENTS,
+        False,
+    ),
+    "sources of vectors deleted": (_sql("DELETE FROM vector_origin"), "vectors without a source", False),
+    "full text of garbage": (
+        _sql("UPDATE text SET words = CAST('lies' AS BLOB) WHERE file = {statement}"),
         _STATEMENTS,
         False,
     ),

@@ -207,12 +207,16 @@ def test_a_memory_map_can_be_attached_as_it_grows(tmp_path_factory: pytest.TempP
     rows = _vectors(np.random.default_rng(3), 500, 130, clusters=5)
     path = tmp_path_factory.mktemp("matrix") / "rows.f32"
     path.write_bytes(rows.tobytes())
-    index = ThresholdIndex(rows[:100])
+    index, some = ThresholdIndex(rows[:100]), ThresholdIndex(rows[:100])
     for count in (1, 120, 120, 500):
         held = np.memmap(path, dtype="<f4", mode="r", shape=(count, 130))
         index.attach(held)
         assert len(index) == count
         _check_exact(index.query(rows[:60], threshold=0.7), rows[:60], rows[:count], 0.7)
+        places = np.arange(0, count, 3)
+        some.attach(held, places=places)
+        assert len(some) == len(places)
+        _check_exact(some.query(rows[:60], threshold=0.7), rows[:60], rows[places], 0.7)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

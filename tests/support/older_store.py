@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
+from collections import Counter, defaultdict
 
+from hlgraph.stores.embedded.text_rows import all_texts
 from hlgraph.text import words
 
 _TEXTS = """
@@ -12,13 +15,52 @@ _TEXTS = """
     LEFT JOIN entity ON entity.n = node.n WHERE v.file = ?"""
 
 
-def undo_words_fields_and_lists(connection: sqlite3.Connection) -> None:
-    """Full text in tables of FTS5, no counts of fields and no lists of changes, as before the migrations V012 to V014.
+_BLOCK = 112  # entries
+
+
+def undo_packing(connection: sqlite3.Connection) -> None:
+    """Rows of vectors with their ids as text, and lists by word of numbers of fixed width, as before the migration V017.
 
     Parameters
     ----------
     connection : connection to the database of a store, which nobody has open
     """
+    files = [file for (file,) in connection.execute("SELECT file FROM vector_file")]
+    texts = [(n, file, text) for file in files for n, text in all_texts(connection, file)]
+    lists: defaultdict[tuple[int, str], list[bytes]] = defaultdict(list)
+    for n, file, text in texts:
+        lines = text.split("\n") if text else []
+        length = sum(" " not in line for line in lines)
+        for word, count in Counter(lines).items():
+            lists[file, word].append(struct.pack("<IHH", n, count, length))
+    connection.commit()
+    connection.executescript(
+        "CREATE TABLE old (n INTEGER PRIMARY KEY AUTOINCREMENT, file INTEGER NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL,"
+        "  change TEXT NOT NULL, slot INTEGER NOT NULL, checksum INTEGER NOT NULL DEFAULT 0, UNIQUE (file, id)) STRICT;"
+        "INSERT INTO old SELECT n, file, id, source, change, slot, checksum FROM vector JOIN vector_origin ON o = origin;"
+        "UPDATE sqlite_sequence SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'vector') WHERE name = 'old';"
+        "DROP TABLE vector; DROP TABLE vector_origin; ALTER TABLE old RENAME TO vector; DROP TABLE text; DELETE FROM posting;"
+        "CREATE TABLE text (n INTEGER PRIMARY KEY, file INTEGER NOT NULL, words TEXT NOT NULL) STRICT;"
+    )
+    connection.executemany("INSERT INTO text VALUES (?, ?, ?)", texts)
+    for (file, word), rows in lists.items():
+        parts = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
+        connection.executemany(
+            "INSERT INTO posting VALUES (?, ?, ?, ?)",
+            ((file, word, struct.unpack("<IHH", part[0])[0], b"".join(part)) for part in parts),
+        )
+    connection.execute("DELETE FROM migration WHERE version >= 17")
+    connection.commit()
+
+
+def undo_words_fields_and_lists(connection: sqlite3.Connection) -> None:
+    """Full text in tables of FTS5, no counts of fields and no lists of changes, as before the migrations V012 to V017.
+
+    Parameters
+    ----------
+    connection : connection to the database of a store, which nobody has open
+    """
+    undo_packing(connection)
     for (file,) in connection.execute("SELECT file FROM vector_file").fetchall():
         connection.execute(f"CREATE VIRTUAL TABLE text_{file} USING fts5 (words, tokenize = 'porter unicode61')")
         rows = [(n, " ".join(words(text))) for n, text in connection.execute(_TEXTS, (file,))]

@@ -11,11 +11,11 @@ from typing import Any
 
 from hlgraph.models.cache import cache_file
 from hlgraph.records import Kind
+from hlgraph.stores.embedded.text_rows import all_texts
 from hlgraph.stores.open import open_stores
 from hlgraph.testing.corpus import snapshot
 
-_WORDS = """
-    SELECT corpus, kind, vector.id, words FROM text LEFT JOIN vector USING (n, file) LEFT JOIN vector_file USING (file)"""
+_ROWS = "SELECT n, corpus, kind, id FROM vector JOIN vector_file USING (file)"
 
 
 def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
@@ -60,4 +60,6 @@ def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
 
 def _full_text(database: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(database)) as connection:
-        return sorted(connection.execute(_WORDS), key=str)
+        rows = {n: row for n, *row in connection.execute(_ROWS)}
+        files = [file for (file,) in connection.execute("SELECT DISTINCT file FROM text")]
+        return sorted(((*rows.get(n, ()), text) for file in files for n, text in all_texts(connection, file)), key=str)

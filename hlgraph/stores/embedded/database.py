@@ -22,7 +22,7 @@ from hlgraph.stores import files, migrate
 from hlgraph.stores.closing import closed
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.sqlite import Sealing, mapped, reading, sql
+from hlgraph.stores.embedded.sqlite import Sealing, add_functions, mapped, reading, sql
 from hlgraph.stores.freed_bytes import Wiping, empty_log
 
 DATABASE = "hlgraph.db"
@@ -222,6 +222,7 @@ class Database:
                     raise
                 failure = error
                 continue
+            add_functions(connection)
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute("PRAGMA mmap_size = 268435456")
             with self._checking:
@@ -366,6 +367,7 @@ class Database:
                 connection = sqlite3.connect(self.file, isolation_level=None, timeout=30, check_same_thread=False)
                 for pragma in _PRAGMAS:
                     connection.execute(f"PRAGMA {pragma}")
+                add_functions(connection)
                 self._sealing = Sealing(connection)
                 self._writer = connection
         return self._writer

@@ -8,6 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,16 @@ from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import NAMES_OF_ENTITIES, NAMES_OF_TOPICS, altered_records
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.sqlite import mapped, reading
-from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, is_broken, remove_rows
-from hlgraph.stores.embedded.vector_files import State, free_rows, matrix_path, move_rows, read_rows, states
+from hlgraph.stores.embedded.text_rows import all_texts, entries, forget_file, index_rows, is_broken, remove_rows
+from hlgraph.stores.embedded.vector_files import (
+    State,
+    free_rows,
+    matrix_path,
+    move_rows,
+    read_rows,
+    set_sources,
+    states,
+)
 from hlgraph.stores.freed_bytes import unwiped
 from hlgraph.stores.protocols import Damage, Finding, Row
 
@@ -30,9 +39,8 @@ from hlgraph.stores.protocols import Damage, Finding, Row
 _BATCH = 1_000
 _TOLERANCE = 1e-3  # of the length of a vector, which is 1
 _WRITTEN = """
-    SELECT v.id, v.source, t.words FROM vector AS v LEFT JOIN text AS t ON t.n = v.n AND t.file = v.file
-    WHERE v.file = ? AND v.id IN (SELECT value FROM json_each(?))"""
-_STRAYS = "SELECT n FROM text WHERE file = ?1 AND n NOT IN (SELECT n FROM vector WHERE file = ?1)"
+    SELECT id, n, source FROM vector LEFT JOIN vector_origin ON o = origin
+    WHERE file = ? AND key IN (SELECT hlgraph_key(value) FROM json_each(?))"""
 
 
 def _altered_vectors(connection: sqlite3.Connection, state: State, matrix: NDArray[np.float32]) -> tuple[set[str], int]:
@@ -96,26 +104,35 @@ def _compare(
     If the index is broken, all rows are named: no search can be trusted to find them.
     """
     wrong: set[str] = set()
+    digests = {n: _digest(text) for n, text in all_texts(connection, file)} if has_index else {}
     for batch in batched(rows, _BATCH):
         texts = entries([item.text for item in batch])
         wanted = {item.id: (item.source_id, text) for item, text in zip(batch, texts, strict=True)}
         stored = connection.execute(_WRITTEN, (file, json.dumps(list(wanted)))).fetchall()
-        altered = {name for name, *written in stored if not has_index or tuple(written) != wanted[name]}
+        altered = {
+            name
+            for name, n, source in stored
+            if source != wanted[name][0] or digests.get(n) != _digest(wanted[name][1])
+        }
         wrong |= altered
         if is_repair and altered:
             _write_again(connection, file, {name: wanted[name] for name in sorted(altered)})
-    strays = [n for (n,) in connection.execute(_STRAYS, (file,))]
+    strays = list(digests.keys() - {n for (n,) in connection.execute("SELECT n FROM vector WHERE file = ?", (file,))})
     if strays and is_repair:
         remove_rows(connection, file, rows=strays)
     return wrong, len(strays)
 
 
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
+
+
 def _write_again(connection: sqlite3.Connection, file: int, rows: Mapping[str, tuple[str, str]]) -> None:
     places = connection.execute(
-        "SELECT n, id FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
+        "SELECT n, id FROM vector WHERE file = ? AND key IN (SELECT hlgraph_key(value) FROM json_each(?))",
         (file, json.dumps(list(rows))),
     ).fetchall()
-    connection.executemany("UPDATE vector SET source = ? WHERE n = ?", ((rows[name][0], n) for n, name in places))
+    set_sources(connection, {n: rows[name][0] for n, name in places})
     remove_rows(connection, file, rows=[n for n, _ in places])
     index_rows(connection, file, rows=[(n, rows[name][1]) for n, name in places])
 
@@ -196,8 +213,9 @@ _WRONG = {
       AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND id NOT IN (SELECT id FROM vector)""",
     "vectors without a record": """
       SELECT count(*) FROM vector WHERE id NOT IN (SELECT id FROM node)
-      AND change NOT IN (SELECT id FROM journal WHERE state = 'staged')
+      AND origin NOT IN (SELECT o FROM vector_origin WHERE change IN (SELECT id FROM journal WHERE state = 'staged'))
       AND NOT EXISTS (SELECT 1 FROM journal WHERE state = 'published')""",
+    "vectors without a source": "SELECT count(*) FROM vector WHERE origin NOT IN (SELECT o FROM vector_origin)",
     "source descriptions that differ": """
       SELECT count(*) FROM source JOIN node USING (n) LEFT JOIN vector_source AS v ON v.id = node.id
       WHERE v.id IS NULL OR v.metadata <> source.metadata OR v.uri <> source.uri OR v.title <> source.title""",

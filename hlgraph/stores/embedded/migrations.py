@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hlgraph.errors import MigrationError
 from hlgraph.stores import files
-from hlgraph.stores.embedded.sqlite import mapped, split, totals, without_comments, write_seals
-from hlgraph.stores.embedded.text_rows import entries, index_rows
+from hlgraph.stores.embedded.sqlite import add_functions, mapped, split, totals, without_comments, write_seals
+from hlgraph.stores.embedded.text_rows import entries, index_rows, packed_entries, packed_texts
 from hlgraph.stores.freed_bytes import Wiping
 from hlgraph.stores.migrate import Applied, Difference, Migration, MigrationTarget
 
@@ -146,7 +146,31 @@ class SqliteTarget(MigrationTarget):
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=self._lock_seconds, isolation_level=None)
         connection.execute("PRAGMA secure_delete = ON")  # a table that is dropped leaves nothing in free pages
+        _add_functions(connection)
         return connection
+
+
+class _PackedTexts:
+    """An aggregate of SQL: the block of the entries of some rows."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+
+    def step(self, n: int, text: str) -> None:
+        """Add a row."""
+        self._texts[n] = text
+
+    def finalize(self) -> bytes:
+        """The block."""
+        return packed_texts(self._texts)
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    """The functions that migrations call."""
+    add_functions(connection)
+    connection.create_function("hlgraph_entries", 1, packed_entries, deterministic=True)
+    # Its type says that an aggregate is of numbers.
+    connection.create_aggregate("hlgraph_words", 2, _PackedTexts)  # type: ignore[arg-type]
 
 
 def _seal(connection: sqlite3.Connection, folder: Path) -> None:
@@ -192,6 +216,7 @@ def _index_words(connection: sqlite3.Connection) -> None:
 def _made(ran: Sequence[Migration]) -> dict[tuple[str, str], str]:
     """The schema that these migrations make, in memory."""
     with closing(sqlite3.connect(":memory:")) as connection:
+        _add_functions(connection)
         for migration in ran:
             for statement in statements(migration):
                 connection.execute(statement)

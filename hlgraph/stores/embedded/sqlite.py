@@ -30,6 +30,8 @@ STORE = "embedded"
 """The name of this store in a trace."""
 _GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
 _WORD: Final = 1 << 64
+_ID: Final = 32
+_NO_DIGIT: Final = re.compile("[^0-9a-f]")
 RECORD, LINKS, SUMMARY, SYNONYMS = range(4)
 """What a seal is of: a source or chunk, the links that a chunk asserts, a summary, the synonyms of an entity."""
 # The column with the number of the owner, what the seal is of, and the columns that the hash is of. What ids prove already
@@ -207,6 +209,33 @@ def broken_seals(connection: sqlite3.Connection) -> list[int]:
     stored = {owner: total % _WORD for owner, total in connection.execute("SELECT owner, total FROM seal")}
     actual = totals(connection)
     return sorted(owner for owner in stored.keys() | actual.keys() if stored.get(owner, 0) != actual.get(owner, 0))
+
+
+def key_of(name: str | None) -> bytes | str | None:
+    """An id as it is stored: 32 hexadecimal digits as 16 bytes, any other text as it is.
+
+    Parameters
+    ----------
+    name : the id
+
+    Examples
+    --------
+    >>> key_of("0" * 31 + "a")[-1], key_of("a")
+    (10, 'a')
+    """
+    if name is None or len(name) != _ID or _NO_DIGIT.search(name):
+        return name
+    return bytes.fromhex(name)
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Let SQL look rows up by their ids, with ``hlgraph_key``; see :func:`key_of`.
+
+    Parameters
+    ----------
+    connection : a new connection
+    """
+    connection.create_function("hlgraph_key", 1, key_of, deterministic=True)
 
 
 def split(script: str) -> tuple[list[str], str]:

@@ -11,20 +11,24 @@ import json
 import math
 import sqlite3
 import struct
+import zlib
+from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.stores.terms import parts, stem
 from hlgraph.text import words
 
-_ENTRY = np.dtype([("row", "<u4"), ("count", "<u2"), ("length", "<u2")])
-_PACKED = struct.Struct("<IHH")
-_SIZE = _PACKED.size
-_BLOCK = 112  # entries of a block: it fits into a page of SQLite, with its word and without an overflow page
+_BLOCK = 900  # bytes of a block: it fits into a page of SQLite, with its word and without an overflow page
+_SHORT = 100  # bytes below which a block is written in a wider form rather than followed by another one
+_TEXT_BLOCK = 16_384  # bytes of the entries of a block of "text", before they are compressed
 _MOST = 65_535
 _KNOWN = 200_000  # words whose stems are cached
 _K1, _B = 1.2, 0.75
@@ -52,6 +56,117 @@ def _lines(word: str) -> tuple[str, ...]:
     return stems if len(stems) < 2 else (*stems, " ".join(stems))
 
 
+# A block of "posting" is a byte for its form and an entry for each row, in ascending order: the number of the row less that of the
+# first row of the block, the number of words of the row, and how often the row has the word, less one. Each is as wide as the
+# largest of the block needs; a block of one row needs no number, and one of words that occur once no count.
+
+_Entry = tuple[int, int, int]
+"""Number of a row, number of its words, and how often it has the word."""
+_LETTERS = {0: "", 1: "B", 2: "H", 4: "I"}
+_LENGTH, _COUNT = 3, 6  # bits of the code of a form before the width of that number
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The form of a block: the widths of row, length and count in bytes, and how Python and numpy read its entries."""
+
+    row: int
+    length: int
+    count: int
+    packing: struct.Struct
+    dtype: np.dtype[np.void]
+
+
+@lru_cache(maxsize=64)
+def _form(code: int) -> _Form:
+    """The form with a code. Raises KeyError if there is none."""
+    widths = {"row": code & 7, "length": (code >> _LENGTH) & 7, "count": code >> _COUNT}
+    letters = "<" + "".join(_LETTERS[width] for width in widths.values())
+    if not widths["length"]:
+        raise KeyError(code)
+    dtype = np.dtype([(name, f"<u{width}") for name, width in widths.items() if width])
+    return _Form(**widths, packing=struct.Struct(letters), dtype=dtype)
+
+
+def _width(value: int) -> int:
+    return 1 if value < 1 << 8 else 2 if value < 1 << 16 else 4
+
+
+def _code_of(entries: Sequence[_Entry], first: int) -> int:
+    """The code of the narrowest form of some entries."""
+    last, count = entries[-1][0] - first, max([count for _, _, count in entries]) - 1
+    length = max([length for _, length, _ in entries])
+    row = _width(last) if last else 0
+    return row | _width(length) << _LENGTH | (_width(count) if count else 0) << _COUNT
+
+
+def _packed(entries: Sequence[_Entry], first: int, form: _Form) -> bytes:
+    pack = form.packing.pack
+    if form.row and form.count:
+        return b"".join([pack(row - first, length, count - 1) for row, length, count in entries])
+    if form.row:
+        return b"".join([pack(row - first, length) for row, length, _ in entries])
+    if form.count:
+        return b"".join([pack(length, count - 1) for _, length, count in entries])
+    return b"".join([pack(length) for _, length, _ in entries])
+
+
+def _block(entries: Sequence[_Entry]) -> tuple[int, bytes]:
+    first = entries[0][0]
+    code = _code_of(entries, first)
+    return first, bytes([code]) + _packed(entries, first, _form(code))
+
+
+def _unpacked(first: int, block: bytes) -> list[_Entry]:
+    """The entries of a block. Raises LookupError or ValueError for anything else than a block."""
+    form = _form(block[0])
+    if (len(block) - 1) % form.packing.size:
+        raise ValueError("a block of rows by word is cut")
+    rows = form.packing.iter_unpack(block[1:])
+    if form.row and form.count:
+        return [(first + row, length, count + 1) for row, length, count in rows]
+    if form.row:
+        return [(first + row, length, 1) for row, length in rows]
+    return [(first, row[0], row[1] + 1 if form.count else 1) for row in rows]
+
+
+def _blocks_of(entries: Sequence[_Entry]) -> Iterator[tuple[int, bytes]]:
+    """The first row and the bytes of each block of some entries, in ascending order of rows."""
+    start = 0
+    while start < len(entries):
+        many = entries[start : start + _BLOCK]
+        size = _form(_code_of(many, many[0][0])).packing.size
+        part = many[: max(1, _BLOCK // size)]
+        yield _block(part)
+        start += len(part)
+
+
+def _appended(first: int, block: bytes, fresh: Sequence[_Entry]) -> bytes | None:
+    """A block with later entries, if its form is wide enough and it has room; else None."""
+    form, code = _form(block[0]), _code_of(fresh, first)
+    needed = _form(code)
+    is_fit = needed.row <= form.row and needed.length <= form.length and needed.count <= form.count
+    if not is_fit or len(block) + form.packing.size * len(fresh) > _BLOCK:
+        return None
+    return block + _packed(fresh, first, form)
+
+
+def _last_row(first: int, block: bytes) -> int:
+    form = _form(block[0])
+    last: int = form.packing.unpack_from(block, len(block) - form.packing.size)[0] if form.row else 0
+    return first + last
+
+
+def packed_entries(entries: bytes) -> bytes:
+    """A block of the form before version 17 of the schema (row, count and length of 8 bytes) in the present one.
+
+    Parameters
+    ----------
+    entries : the block
+    """
+    return _block([(row, length, count) for row, count, length in struct.iter_unpack("<IHH", entries)])[1]
+
+
 def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tuple[int, str]]) -> None:
     """Add rows to the index; the caller holds the transaction.
 
@@ -61,44 +176,43 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
     file : number of the matrix
     rows : number of each row in the database, and its entry, see :func:`entries`
     """
-    lists: defaultdict[str, bytearray] = defaultdict(bytearray)
+    lists: defaultdict[str, list[_Entry]] = defaultdict(list)
     total = 0
     for n, text in sorted(rows):
         counts, length = _counted(text)
         total += length
         for word, count in counts.items():
-            lists[word] += _PACKED.pack(n, min(count, _MOST), min(length, _MOST))
-    connection.executemany("INSERT INTO text VALUES (?, ?, ?)", ((n, file, text) for n, text in rows))
+            lists[word].append((n, min(length, _MOST), min(count, _MOST)))
+    _change_texts(connection, file, added=dict(rows))
     wanted = sorted(lists)  # neighbours in the tree of the table
     last = _last_blocks(connection, file, wanted)
     written: list[tuple[int, str, int, bytes]] = []
     for word in wanted:
-        fresh, stored = bytes(lists[word]), last.get(word, b"")
-        is_late = bool(stored) and _row_at(stored, -_SIZE) > _row_at(fresh, 0)  # a repair writes an old row again
-        whole = _merged(connection, file, word, fresh=fresh) if is_late else stored + fresh
-        for at in range(0, len(whole), _BLOCK * _SIZE):
-            part = whole[at : at + _BLOCK * _SIZE]
-            written.append((file, word, _row_at(part, 0), part))
+        fresh = lists[word]
+        if word in last:
+            first, block = last[word]
+            is_late = _last_row(first, block) > fresh[0][0]  # a repair writes an old row again
+            whole = None if is_late else _appended(first, block, fresh)
+            if whole is not None:
+                written.append((file, word, first, whole))
+                continue
+            if is_late:
+                fresh = _merged(connection, file, word, fresh=fresh)
+            elif len(block) < _SHORT:  # a longer one stays, and others follow it
+                fresh = [*_unpacked(first, block), *fresh]
+        written += [(file, word, first, block) for first, block in _blocks_of(fresh)]
     connection.executemany("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)", written)
     _add_to_totals(connection, file, texts=len(rows), length=total)
 
 
-def _merged(connection: sqlite3.Connection, file: int, word: str, *, fresh: bytes) -> bytes:
+def _merged(connection: sqlite3.Connection, file: int, word: str, *, fresh: Sequence[_Entry]) -> list[_Entry]:
     """New entries among those of all blocks that they belong to; these blocks are removed."""
-    values = (file, word, _row_at(fresh, 0))
+    values = (file, word, fresh[0][0])
     of = "file = ?1 AND word = ?2 AND first >= coalesce("
     of += "(SELECT max(first) FROM posting WHERE file = ?1 AND word = ?2 AND first <= ?3), ?3)"
-    blocks = [
-        block for (block,) in connection.execute(f"SELECT entries FROM posting WHERE {of} ORDER BY first", values)
-    ]
+    blocks = connection.execute(f"SELECT first, entries FROM posting WHERE {of}", values).fetchall()
     connection.execute(f"DELETE FROM posting WHERE {of}", values)
-    whole = _decoded([*blocks, fresh])
-    return whole[np.argsort(whole["row"], kind="stable")].tobytes()
-
-
-def _row_at(block: bytes, place: int) -> int:
-    row: int = _PACKED.unpack_from(block, place)[0]
-    return row
+    return sorted([*fresh, *(entry for first, block in blocks for entry in _unpacked(first, block))])
 
 
 def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int]) -> None:
@@ -112,26 +226,89 @@ def remove_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[int
     """
     lists: defaultdict[str, list[int]] = defaultdict(list)
     total = 0
-    stored = connection.execute(
-        "SELECT n, words FROM text WHERE n IN (SELECT value FROM json_each(?)) AND file = ? ORDER BY n",
-        (json.dumps(list(rows)), file),
-    ).fetchall()
-    for n, text in stored:
+    stored = _change_texts(connection, file, removed=rows)
+    for n, text in sorted(stored.items()):
         counts, length = _counted(text)
         total += length
         for word in counts:
             lists[word].append(n)
     for word in sorted(lists):
-        gone = np.array(lists[word], dtype=np.uint32)
+        gone = frozenset(lists[word])
         for first, block in _blocks(connection, file, word, rows=lists[word]):
-            kept = _decoded([block])
-            kept = kept[~np.isin(kept["row"], gone)]
+            kept = [entry for entry in _unpacked(first, block) if entry[0] not in gone]
             connection.execute("DELETE FROM posting WHERE file = ? AND word = ? AND first = ?", (file, word, first))
-            if len(kept):
-                values = (file, word, int(kept["row"][0]), kept.tobytes())
-                connection.execute("INSERT INTO posting VALUES (?, ?, ?, ?)", values)
-    connection.executemany("DELETE FROM text WHERE n = ?", ((n,) for n, _ in stored))
+            values = ((file, word, *part) for part in _blocks_of(kept))
+            connection.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", values)
     _add_to_totals(connection, file, texts=-len(stored), length=-total)
+
+
+# "text" holds the entries of rows in blocks, compressed: a removal reads from them which words a row has.
+
+
+def packed_texts(texts: Mapping[int, str]) -> bytes:
+    """The block of some entries by number of row."""
+    return zlib.compress(msgspec.msgpack.encode(texts))
+
+
+def texts_of(block: bytes) -> dict[int, str]:
+    """The entries of a block by number of row. Raises ValueError for anything else than a block."""
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(block), type=dict[int, str])
+    except zlib.error as error:
+        raise ValueError(f"a block of words cannot be read ({error})") from error
+
+
+def all_texts(connection: sqlite3.Connection, file: int) -> Iterator[tuple[int, str]]:
+    """The entries of all rows of a matrix, with their numbers, block by block.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    file : number of the matrix
+    """
+    for (block,) in connection.execute("SELECT words FROM text WHERE file = ? ORDER BY first", (file,)):
+        yield from sorted(texts_of(block).items())
+
+
+def _text_blocks(connection: sqlite3.Connection, file: int, rows: Iterable[int]) -> dict[int, dict[int, str]]:
+    """The blocks that have some rows, or that they belong to, by their key; rows before the first block belong to none."""
+    stored = connection.execute(
+        "SELECT first, words FROM text WHERE first IN (SELECT (SELECT max(first) FROM text WHERE file = ?1 AND first <= w.value) "
+        "FROM json_each(?2) AS w)",
+        (file, json.dumps(sorted(rows))),
+    )
+    return {first: texts_of(block) for first, block in stored}
+
+
+def _change_texts(
+    connection: sqlite3.Connection, file: int, *, added: Mapping[int, str] | None = None, removed: Iterable[int] = ()
+) -> dict[int, str]:
+    """Add entries to the blocks that they belong to, or remove some; returns those that were removed."""
+    added, gone = added or {}, frozenset(removed)
+    taken: dict[int, str] = {}
+    stored = _text_blocks(connection, file, added.keys() | gone)
+    firsts = sorted(stored)
+    blocks = {first: dict(block) for first, block in stored.items()}
+    for n in added:
+        at = bisect(firsts, n)
+        blocks.setdefault(firsts[at - 1] if at else min(added), {})[n] = added[n]
+    for first, block in blocks.items():
+        taken |= {n: block.pop(n) for n in gone & block.keys()}
+        if block == stored.get(first):
+            continue
+        connection.execute("DELETE FROM text WHERE first = ?", (first,))
+        parts = _divided(sorted(block.items()))
+        connection.executemany(
+            "INSERT INTO text VALUES (?, ?, ?)", ((min(part), file, packed_texts(part)) for part in parts)
+        )
+    return taken
+
+
+def _divided(rows: Sequence[tuple[int, str]]) -> list[dict[int, str]]:
+    """Rows in blocks of bounded size."""
+    sizes = np.cumsum([len(text) for _, text in rows])
+    numbered = zip((sizes // _TEXT_BLOCK).tolist(), rows, strict=True)
+    return [dict(row for _, row in part) for _, part in groupby(numbered, key=lambda pair: pair[0])]
 
 
 def forget_file(connection: sqlite3.Connection, file: int) -> None:
@@ -158,28 +335,27 @@ def query_words(tokens: Sequence[str]) -> list[str]:
 
 
 def ranked(
-    wanted: Sequence[str], blocks: Iterable[tuple[str, bytes]], *, texts: int, length: int
+    wanted: Sequence[str], blocks: Iterable[tuple[str, int, bytes]], *, texts: int, length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rows with their scores by BM25 (k1 1.2, b 0.75), in the order of rows.
 
     Parameters
     ----------
     wanted : words; one that occurs twice counts twice
-    blocks : word and entries of each block, in the order of rows
+    blocks : word, first row and entries of each block
     texts : number of rows of the index
     length : number of words of all rows
     """
     average = length / texts if texts and length else 1.0
-    lists: dict[str, list[bytes]] = {}
-    for word, block in blocks:
-        lists.setdefault(word, []).append(block)
+    lists: dict[str, list[tuple[int, bytes]]] = {}
+    for word, first, block in blocks:
+        lists.setdefault(word, []).append((first, block))
     rows: list[NDArray[np.int64]] = []
     parts: list[NDArray[np.float64]] = []
     for word in wanted:
-        postings = _decoded(lists.get(word, ()))
-        rarity = max(math.log((texts - len(postings) + 0.5) / (len(postings) + 0.5)), _LEAST_RARITY)
-        counts, lengths = postings["count"].astype(np.float64), postings["length"].astype(np.float64)
-        rows.append(postings["row"].astype(np.int64))
+        numbers, lengths, counts = _decoded(lists.get(word, ()))
+        rarity = max(math.log((texts - len(numbers) + 0.5) / (len(numbers) + 0.5)), _LEAST_RARITY)
+        rows.append(numbers)
         # In this order of operations the last digits are those of the OpenSearch store, so that ties are the same.
         parts.append(rarity * ((counts * (_K1 + 1.0)) / (counts + _K1 * (1 - _B + _B * lengths / average))))
     if not rows:
@@ -215,18 +391,21 @@ def is_broken(connection: sqlite3.Connection, file: int) -> bool:
     """
     wanted: Counter[tuple[str, int]] = Counter()
     texts = total = 0
-    for n, text in connection.execute("SELECT n, words FROM text WHERE file = ?", (file,)):
-        counts, length = _counted(text)
-        texts, total = texts + 1, total + length
-        for word, count in counts.items():
-            wanted[word, 0] += 1
-            wanted[word, 1] += n * min(count, _MOST) + n * n + min(length, _MOST)
-    for word, block in connection.execute("SELECT word, entries FROM posting WHERE file = ?", (file,)):
-        if len(block) % _ENTRY.itemsize:
-            return True
-        postings = _decoded([block]).astype([("row", "<i8"), ("count", "<i8"), ("length", "<i8")])
-        wanted[word, 0] -= len(postings)
-        wanted[word, 1] -= int((postings["row"] * postings["count"] + postings["row"] ** 2 + postings["length"]).sum())
+    try:
+        for n, text in all_texts(connection, file):
+            counts, length = _counted(text)
+            texts, total = texts + 1, total + length
+            for word, count in counts.items():
+                wanted[word, 0] += 1
+                wanted[word, 1] += n * min(count, _MOST) + n * n + min(length, _MOST)
+        for word, first, block in connection.execute(
+            "SELECT word, first, entries FROM posting WHERE file = ?", (file,)
+        ):
+            for row, length, count in _unpacked(first, block):
+                wanted[word, 0] -= 1
+                wanted[word, 1] -= row * count + row * row + length
+    except (ValueError, LookupError):
+        return True
     row = connection.execute("SELECT texts, length FROM vector_file WHERE file = ?", (file,)).fetchone()
     return any(wanted.values()) or row != (texts, total)
 
@@ -237,17 +416,36 @@ def _counted(text: str) -> tuple[Counter[str], int]:
     return Counter(lines), sum(" " not in line for line in lines)
 
 
-def _decoded(blocks: Iterable[bytes]) -> NDArray[np.void]:
-    return np.frombuffer(b"".join(blocks), dtype=_ENTRY)
+def _decoded(
+    blocks: Iterable[tuple[int, bytes]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Rows, lengths and counts of the entries of some blocks, by form of the block: those of a form are read at once."""
+    forms: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    for first, block in blocks:
+        forms[block[0]].append((first, block))
+    columns: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = [
+        (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+    ]
+    for code, group in forms.items():
+        form = _form(code)
+        entries = np.frombuffer(b"".join([block[1:] for _, block in group]), dtype=form.dtype)
+        sizes = [(len(block) - 1) // form.packing.size for _, block in group]
+        rows = np.repeat(np.array([first for first, _ in group], dtype=np.int64), sizes)
+        if form.row:
+            rows += entries["row"]
+        counts = np.ones(len(entries)) if not form.count else entries["count"] + 1.0
+        columns.append((rows, entries["length"].astype(np.float64), counts))
+    rows, lengths, counts = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return rows, lengths, counts
 
 
-def _last_blocks(connection: sqlite3.Connection, file: int, wanted: list[str]) -> dict[str, bytes]:
+def _last_blocks(connection: sqlite3.Connection, file: int, wanted: list[str]) -> dict[str, tuple[int, bytes]]:
     rows = connection.execute(
-        "SELECT w.value, (SELECT entries FROM posting WHERE file = ? AND word = w.value ORDER BY first DESC LIMIT 1) "
-        "FROM json_each(?) AS w",
+        "SELECT w.value, p.first, p.entries FROM json_each(?2) AS w JOIN posting AS p ON p.file = ?1 AND p.word = w.value "
+        "AND p.first = (SELECT max(first) FROM posting WHERE file = ?1 AND word = w.value)",
         (file, json.dumps(wanted)),
     )
-    return {word: block for word, block in rows if block is not None}
+    return {word: (first, block) for word, first, block in rows}
 
 
 def _blocks(connection: sqlite3.Connection, file: int, word: str, *, rows: list[int]) -> list[tuple[int, bytes]]:

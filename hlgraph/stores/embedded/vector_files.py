@@ -18,7 +18,8 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -30,7 +31,7 @@ from hlgraph.errors import ModelMismatchError
 from hlgraph.records import Kind
 from hlgraph.stores import files
 from hlgraph.stores.embedded import image_changes
-from hlgraph.stores.embedded.sqlite import corrupt, mapped
+from hlgraph.stores.embedded.sqlite import corrupt, key_of, mapped
 from hlgraph.stores.embedded.text_rows import entries, forget_file, index_rows, remove_rows
 from hlgraph.stores.image import patching
 from hlgraph.stores.image.graph_files import ArrayFiles, mapped_file
@@ -363,7 +364,9 @@ _NOTHING: dict[str, Any] = {"sources": NO_ROW, "changes": NO_ROW, "checksums": 0
 _CODES = {"codes": "i1", "scales": "<f4", "lengths": "<f4", "rests": "<f4"}
 _LAST_CODE = "rests"
 _NEWEST = "SELECT max(n) FROM vector WHERE n > ?"
-_ROWS = "SELECT n, slot, id, source, change, checksum FROM vector WHERE +file = ? AND n > ? ORDER BY n"
+_ROWS = """
+    SELECT n, slot, id, source, change, checksum FROM vector JOIN vector_origin ON o = origin
+    WHERE +file = ? AND n > ? ORDER BY n"""
 _LONGEST = 32
 
 
@@ -662,7 +665,8 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
         )
     known_changes = dict(
         connection.execute(
-            "SELECT id, change FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))",
+            "SELECT id, change FROM vector JOIN vector_origin ON o = origin "
+            "WHERE file = ? AND key IN (SELECT hlgraph_key(value) FROM json_each(?))",
             (file, json.dumps(block.ids)),
         )
     )
@@ -675,10 +679,11 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     rows = np.ascontiguousarray(block.matrix()[fresh], dtype="<f4")
     write_rows(matrix_path(database.path, file, generation=state.generation), slots, rows=rows)
     last = connection.execute("SELECT coalesce(max(n), 0) FROM vector").fetchone()[0]
+    origins = _added_origins(connection, Counter(block.source_ids[at] for at in fresh), change=batch.change_id)
     connection.executemany(
-        "INSERT INTO vector (file, id, source, change, slot, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO vector (file, key, origin, slot, checksum) VALUES (?, ?, ?, ?, ?)",
         (
-            (file, block.ids[at], block.source_ids[at], batch.change_id, slots + place, zlib.crc32(rows[place]))
+            (file, key_of(block.ids[at]), origins[block.source_ids[at]], slots + place, zlib.crc32(rows[place]))
             for place, at in enumerate(fresh)
         ),
     )
@@ -688,6 +693,41 @@ def write_block(database: Database, block: VectorBlock, *, batch: VectorBatch) -
     connection.execute(
         "UPDATE vector_file SET slots = slots + ?, writes = writes + 1 WHERE file = ?", (len(fresh), file)
     )
+
+
+def _added_origins(connection: sqlite3.Connection, sources: Mapping[str, int], *, change: str) -> dict[str, int]:
+    """The number of the origin of the rows of each source that a change writes, with their counts added."""
+    connection.executemany(
+        "INSERT INTO vector_origin (change, source, rows) VALUES (?, ?, ?) "
+        "ON CONFLICT (change, source) DO UPDATE SET rows = rows + excluded.rows",
+        ((change, source, count) for source, count in sources.items()),
+    )
+    return dict(connection.execute("SELECT source, o FROM vector_origin WHERE change = ?", (change,)))
+
+
+def _drop_from_origins(connection: sqlite3.Connection, counts: Mapping[int, int]) -> None:
+    """Take rows from the counts of their origins; those without rows go."""
+    connection.executemany("UPDATE vector_origin SET rows = rows - ? WHERE o = ?", ((n, o) for o, n in counts.items()))
+    connection.executemany("DELETE FROM vector_origin WHERE o = ? AND rows < 1", ((o,) for o in counts))
+
+
+def set_sources(connection: sqlite3.Connection, sources: Mapping[int, str]) -> None:
+    """Write the sources of some rows again; the caller holds the transaction.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    sources : by number of the row
+    """
+    rows = connection.execute(
+        "SELECT n, origin, coalesce(change, '') FROM vector LEFT JOIN vector_origin ON o = origin "
+        "WHERE n IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(sources)),),
+    ).fetchall()
+    for n, old, change in rows:
+        origin = _added_origins(connection, {sources[n]: 1}, change=change)[sources[n]]
+        connection.execute("UPDATE vector SET origin = ? WHERE n = ?", (origin, n))
+        _drop_from_origins(connection, {old: 1})
 
 
 def free_rows(database: Database, file: int, *, wanted: str) -> int:
@@ -706,16 +746,18 @@ def free_rows(database: Database, file: int, *, wanted: str) -> int:
     """
     connection = database.writer()
     rows = connection.execute(
-        "SELECT n, slot FROM vector WHERE file = ? AND id IN (SELECT value FROM json_each(?))", (file, wanted)
+        "SELECT n, slot, origin FROM vector WHERE file = ? AND key IN (SELECT hlgraph_key(value) FROM json_each(?))",
+        (file, wanted),
     ).fetchall()
     if not rows:
         return 0
     ((_, _, state),) = states(connection, "WHERE file = ?", values=(file,))
     _note_zeroed(database, state)
-    remove_rows(connection, file, rows=[n for n, _ in rows])
-    connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _ in rows))
+    remove_rows(connection, file, rows=[n for n, _, _ in rows])
+    connection.executemany("DELETE FROM vector WHERE n = ?", ((n,) for n, _, _ in rows))
+    _drop_from_origins(connection, Counter(origin for _, _, origin in rows))
     connection.executemany(
-        "INSERT OR IGNORE INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot in rows)
+        "INSERT OR IGNORE INTO vector_free (file, slot) VALUES (?, ?)", ((file, slot) for _, slot, _ in rows)
     )
     connection.execute("UPDATE vector_file SET deletes = deletes + 1 WHERE file = ?", (file,))
     return len(rows)

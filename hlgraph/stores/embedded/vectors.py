@@ -252,7 +252,7 @@ def _is_older(state: State, other: State) -> bool:
 
 _Read = TypeVar("_Read")
 
-_SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND id IN (SELECT value FROM json_each(:ids))"
+_SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND key IN (SELECT hlgraph_key(value) FROM json_each(:ids))"
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
 _GATHER = 20  # rows are gathered if they are fewer than one in this many
 _THREADED = 50_000  # minimum number of rows before a product uses threads
@@ -439,7 +439,7 @@ class EmbeddedVectorStore(VectorStore):
         values: dict[str, str | int | float] = {}
         if query.where is not None:
             condition, values = to_sql(query.where)
-            inside = f"v.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
+            inside = f"o.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
         wanted = query_words(terms)
         lists, admitted = script("search_text")
         # The totals, the lists and the rows are of one state.
@@ -542,7 +542,9 @@ class EmbeddedVectorStore(VectorStore):
             query = "SELECT v.id FROM vector AS v JOIN vector_file USING (file) WHERE corpus = :corpus AND kind = :kind"
         values: dict[str, str] = {"corpus": corpus, "kind": kind}
         if among is not None:
-            query += " AND id IN (SELECT value FROM json_each(:among))"
+            column = "id" if kind is Kind.SOURCE else "key"
+            wanted = "value" if kind is Kind.SOURCE else "hlgraph_key(value)"
+            query += f" AND {column} IN (SELECT {wanted} FROM json_each(:among))"
             values["among"] = json.dumps(list(among))
         with mapped(self._database.path):
             return {item for (item,) in self._database.reader().execute(query, values)}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from older_store import undo_packing
 
 from hlgraph.change import VectorBlock
 from hlgraph.records import Kind
@@ -52,7 +53,7 @@ def connection() -> Iterator[sqlite3.Connection]:
         found.executescript(
             "CREATE TABLE vector_file (file INTEGER PRIMARY KEY, texts INTEGER DEFAULT 0, length INTEGER DEFAULT 0);"
             "INSERT INTO vector_file (file) VALUES (1), (2);"
-            "CREATE TABLE text (n INTEGER PRIMARY KEY, file INTEGER NOT NULL, words TEXT NOT NULL);"
+            "CREATE TABLE text (first INTEGER PRIMARY KEY, file INTEGER NOT NULL, words BLOB NOT NULL);"
             "CREATE TABLE posting (file INTEGER, word TEXT, first INTEGER, entries BLOB, PRIMARY KEY (file, word, first));"
         )
         yield found
@@ -61,7 +62,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 def _search(connection: sqlite3.Connection, file: int, question: str) -> dict[int, float]:
     wanted = query_words(list(dict.fromkeys(words(question))))
     blocks = connection.execute(
-        "SELECT word, entries FROM posting WHERE file = ? AND word IN (SELECT value FROM json_each(?)) ORDER BY word, first",
+        "SELECT word, first, entries FROM posting WHERE file = ? AND word IN (SELECT value FROM json_each(?))",
         (file, json.dumps(wanted)),
     ).fetchall()
     totals = connection.execute("SELECT texts, length FROM vector_file WHERE file = ?", (file,)).fetchone()
@@ -70,7 +71,9 @@ def _search(connection: sqlite3.Connection, file: int, question: str) -> dict[in
 
 
 def test_any_history_ranks_as_fts5_does(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_rows, "_BLOCK", 4)
+    monkeypatch.setattr(text_rows, "_BLOCK", 12)
+    monkeypatch.setattr(text_rows, "_SHORT", 8)
+    monkeypatch.setattr(text_rows, "_TEXT_BLOCK", 100)
     connection.execute("CREATE VIRTUAL TABLE t USING fts5 (words, tokenize = 'porter unicode61')")
     rng = random.Random(1)
     held: dict[int, str] = {}
@@ -103,7 +106,7 @@ def test_any_history_ranks_as_fts5_does(connection: sqlite3.Connection, monkeypa
 
 def test_lists_of_two_matrices_are_apart(connection: sqlite3.Connection) -> None:
     for n, file in ((1, 1), (2, 2), (3, 2)):
-        index_rows(connection, file, rows=[(n, *text_rows.entries(["old mill"]))])
+        index_rows(connection, file, rows=[(n, "old\nmill")])
     assert (sorted(_search(connection, 1, "mill")), sorted(_search(connection, 2, "mill"))) == ([1], [2, 3])
     connection.execute("UPDATE posting SET entries = CAST(entries || entries AS BLOB) WHERE file = 2 AND word = 'mill'")
     assert (is_broken(connection, 1), is_broken(connection, 2)) == (False, True)
@@ -149,6 +152,7 @@ def test_a_store_with_fts5_is_indexed_when_it_is_migrated(tmp_path: Path) -> Non
     assert len(expected) == 9
     path = tmp_path / "store" / "hlgraph.db"
     with closing(sqlite3.connect(path)) as connection:
+        undo_packing(connection)
         connection.executescript(
             "CREATE VIRTUAL TABLE text_1 USING fts5 (words, tokenize = 'porter unicode61');"
             "INSERT INTO text_1 (rowid, words) SELECT n, replace(words, char(10), ' ') FROM text;"
@@ -165,6 +169,70 @@ def test_a_store_with_fts5_is_indexed_when_it_is_migrated(tmp_path: Path) -> Non
         opened.stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(60)]})
     with closing(sqlite3.connect(path)) as connection:
         assert (
-            connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'text#_%' ESCAPE '#'").fetchall() == []
+            connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'text#_1%' ESCAPE '#'").fetchall() == []
         )
     assert b"word20" not in path.read_bytes()
+
+
+def test_blocks_are_as_narrow_as_their_numbers_and_are_read_back(connection: sqlite3.Connection) -> None:
+    """A word of one row takes 2 bytes, a frequent one 2 a row; wide numbers, of rows, counts and lengths, are kept."""
+    texts = {3: "mill", 4: "mill mill", 300: "mill " * 300, 70_000: "mill", 70_001: "harbour", 5_000_000: "mill"}
+    for n, text in texts.items():
+        index_rows(connection, 1, rows=[(n, entries([text])[0])])
+    blocks = connection.execute("SELECT word, first, entries FROM posting WHERE file = 1").fetchall()
+    assert [len(block) for word, _, block in blocks if word == "harbour"] == [2]
+    found = [entry for word, first, block in blocks if word == "mill" for entry in text_rows._unpacked(first, block)]
+    assert found == [(3, 1, 1), (4, 2, 2), (300, 300, 300), (70_000, 1, 1), (5_000_000, 1, 1)]
+    for n in range(100_000, 100_400):
+        index_rows(connection, 2, rows=[(n, "the")])
+    size = connection.execute("SELECT sum(length(entries)), count(*) FROM posting WHERE file = 2").fetchone()
+    assert size[0] < 3 * 400
+    assert size[1] <= 4
+    assert not is_broken(connection, 1)
+    assert not is_broken(connection, 2)
+
+
+def test_a_store_of_version_16_is_packed_and_searched_and_edited_as_before(tmp_path: Path) -> None:
+    url = f"hlgraph://{tmp_path}/store"
+    opened = open_stores(url)
+    with opened.closing:
+        _write(opened.stores, 0, 3_000, change="one")
+        _write(opened.stores, 3_000, 1, change="two", text="Quillwright zanthoxylum")
+        with opened.stores.graph.lock():
+            opened.stores.vectors.delete("c", {"statement": [f"{at:032x}" for at in range(0, 3_000, 7)]})
+        opened.stores.vectors.upsert(
+            VectorBatch("c", "three", (), (VectorBlock(Kind.TOPIC, ("no id",), ("the mill",), ("s",), 8, bytes(32)),))
+        )
+        queries = [
+            VectorQuery(Kind.STATEMENT, "c", 50, text=f"word{a} word{b}") for a, b in ((1, 7), (20, 2), (0, 290))
+        ]
+        queries += [VectorQuery(Kind.STATEMENT, "c", 50, text="word1", hidden=("one",))]
+        expected = [opened.stores.vectors.search(query) for query in queries]
+        ids = opened.stores.vectors.ids(Kind.STATEMENT, "c")
+    path = tmp_path / "store" / "hlgraph.db"
+    with closing(sqlite3.connect(path)) as connection:
+        newest = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'vector'").fetchone()
+        undo_packing(connection)
+    apply(SqliteTarget(path))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'vector'").fetchone() == newest
+        assert connection.execute("SELECT change, source, rows FROM vector_origin ORDER BY 1").fetchall() == [
+            ("one", "", 2_571),
+            ("three", "s", 1),
+            ("two", "", 1),
+        ]
+        assert connection.execute("SELECT count(*) FROM vector WHERE typeof(key) = 'blob'").fetchone() == (2_572,)
+    opened = open_stores(url)
+    with opened.closing:
+        assert [opened.stores.vectors.search(query) for query in queries] == expected
+        assert opened.stores.vectors.ids(Kind.STATEMENT, "c") == ids
+        assert opened.stores.vectors.ids(Kind.TOPIC, "c", among=["no id", "another"]) == {"no id"}
+        opened.stores.vectors.delete("c", {"statement": [f"{3_000:032x}"], "topic": ["no id"]})
+        # These rows were written without records.
+        assert [item.check for item in opened.check() if not item.is_fine] == ["vectors without a record"]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT change FROM vector_origin").fetchall() == [("one",)]
+        texts = [text for file in (1, 2) for _, text in text_rows.all_texts(connection, file)]
+    assert len(texts) == 2_571
+    assert not [text for text in texts if "zanthoxylum" in text]
+    assert b"zanthoxylum" not in b"".join(item.read_bytes() for item in tmp_path.rglob("*") if item.is_file())
