@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import groupby, pairwise, repeat
+from itertools import compress, groupby, pairwise, repeat
+from operator import add
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +51,7 @@ _SLOPE = 0.1  # sine of the angle of text that counts as horizontal
 _SAME = 1.5  # points by which lines of a table may be apart
 _DIVIDED = re.compile(r"(?<=\w)([-\u2010\u2011\u00ad])\n(?=\w)")
 _LINES = 3  # of a table without vertical lines: above it, below its header, below it
+_SIDES = ("x0", "top", "x1", "bottom")
 _NEAR = 3.0  # points between the characters of a word, and between the tops of those of a line
 
 
@@ -288,29 +290,21 @@ class _Page:
     def __init__(self, chars: _Chars) -> None:
         self.chars = chars
         self.edges: list[dict[str, Any]] = []
+        self._broken = [*map(add, chars.texts, chars.breaks)]
         self._centres = (chars.top + chars.bottom) / 2
         self._middles = (chars.left + chars.right) / 2
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom of the text and the lines."""
-        places = (self.chars.left, self.chars.top, self.chars.right, self.chars.bottom)
-        names = ("x0", "top", "x1", "bottom")
-        both = [
-            [*map(float, own), *(edge[name] for edge in self.edges)] for own, name in zip(places, names, strict=True)
-        ]
-        return (
-            min(both[0], default=0.0),
-            min(both[1], default=0.0),
-            max(both[2], default=0.0),
-            max(both[3], default=0.0),
-        )
+        """Left, top, right and bottom of the text and the lines, of which the page has some."""
+        sides = zip((self.chars.left, self.chars.top, self.chars.right, self.chars.bottom), _SIDES, strict=True)
+        left, top, right, bottom = (np.append(own, [edge[name] for edge in self.edges]) for own, name in sides)
+        return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
     def text_between(self, top: float, bottom: float) -> str:
         """The text whose middle is between two heights, in the order of the page."""
-        texts, breaks = self.chars.texts, self.chars.breaks
-        inside = np.flatnonzero((top <= self._centres) & (self._centres < bottom))
-        return _cleaned("".join(texts[at] + breaks[at] for at in inside))
+        is_inside = (top <= self._centres) & (self._centres < bottom)
+        return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
     def text_in(self, left: float, top: float, right: float, bottom: float) -> str:
         """The lines of the text whose middle is in a box."""
@@ -340,37 +334,37 @@ def _chars(page: PdfTextPage, height: float) -> _Chars:
     from pypdfium2 import raw
 
     count = page.count_chars()
+    texts: Sequence[str] = page.get_text_range()
+    if len(texts) != count:  # it lacks control characters
+        texts = [*map(chr, map(raw.FPDFText_GetUnicode, repeat(page.raw, count), range(count)))]
+    is_blank = np.fromiter(map(str.isspace, texts), np.bool_, count)
+    blanks = np.flatnonzero(is_blank)
+    is_added = np.zeros(count, np.bool_)
+    is_added[blanks] = [*map(raw.FPDFText_IsGenerated, repeat(page.raw, len(blanks)), blanks.tolist())]
     boxes = (raw.FS_RECTF * count)()
-    pages, places = repeat(page.raw, count), range(count)
-    texts = [*map(chr, map(raw.FPDFText_GetUnicode, pages, places))]
-    pages = repeat(page.raw, count)
-    is_added = np.fromiter(map(raw.FPDFText_IsGenerated, pages, places), np.int32, count) != 0
-    pages = repeat(page.raw, count)
-    is_own = np.fromiter(map(raw.FPDFText_GetLooseCharBox, pages, places, boxes), np.int32, count) != 0
-    pages = repeat(page.raw, count)
-    angles = np.fromiter(map(raw.FPDFText_GetCharAngle, pages, places), np.float64, count)
-    is_own &= ~is_added
+    is_own = [*map(raw.FPDFText_GetLooseCharBox, repeat(page.raw, count), range(count), boxes)] & ~is_added
     is_break = np.fromiter((text in "\r\n" for text in texts), np.bool_, count) & is_added
     is_kept = is_own | (is_added & ~is_break & np.logical_or.accumulate(is_own))
-    kept = np.flatnonzero(is_kept)
+    kept = np.flatnonzero(is_kept).tolist()
     breaks = ["\n" if texts[at] in _HYPHEN else "" for at in kept]
     before = np.cumsum(is_kept) - 1
-    for at in np.flatnonzero(is_break & (before >= 0)):
+    for at in np.flatnonzero(is_break & (before >= 0)).tolist():
         breaks[before[at]] += texts[at]
-    source = np.maximum.accumulate(np.where(is_own, np.arange(count), 0))[
-        kept
-    ]  # an added space has the box of its neighbour
+    source = np.maximum.accumulate(np.where(is_own, np.arange(count), 0))[kept]  # the neighbour of an added space
     corners = np.frombuffer(boxes, np.float32).reshape(-1, 4)[source].astype(np.float64)
-    right = corners[:, 2]
+    # text that goes on at the same height has the same angle
+    turns = np.flatnonzero(np.diff(corners[:, 1::2], axis=0, prepend=np.nan).any(axis=1))
+    angles = [raw.FPDFText_GetCharAngle(page.raw, at) for at in source[turns].tolist()]
+    is_upright = np.abs(np.sin(np.array(angles))) < _SLOPE
     return _Chars(
         ["-" if texts[at] in _HYPHEN else texts[at] for at in kept],
         breaks,
-        np.where(is_own[kept], corners[:, 0], right),
+        np.where(is_own[kept], corners[:, 0], corners[:, 2]),
         height - corners[:, 1],
-        right,
+        corners[:, 2],
         height - corners[:, 3],
-        np.abs(np.sin(angles[source])) < _SLOPE,
-        np.fromiter((texts[at].isspace() for at in kept), np.bool_, len(kept)),
+        np.repeat(is_upright, np.diff(turns, append=len(kept))),
+        is_blank[kept],
     )
 
 

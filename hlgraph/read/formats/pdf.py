@@ -95,10 +95,11 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             _locked_errors(produced.origin),
         ):
             page = reader.pages[index]
-            content = page.get_contents() if _xobjects(page) else None
-            if content is not None and _count_forms(page, content.get_data(), forms) > _MOST_FORMS:
+            if _xobjects(page) and _count_forms(page, _content(page), forms) > _MOST_FORMS:
                 raise refused(produced.origin, f"drawn forms on page {index + 1}", limit=_MOST_FORMS)
             text = _page(texts, index) if texts else _without_breaks(page.extract_text())
+            if not text:
+                _content(page)  # raises an error if it is damaged, of which pdfium says nothing
             lines, count_here = _entries(page) if texts is None or texts.has_notes(index) else ([], 0)
             comments += count_here
             pages.append("\n\n".join(filter(None, (text, *lines))))
@@ -108,6 +109,12 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
 
 def _without_breaks(text: str) -> str:
     return clean(text).replace(PAGE_BREAK, "\n").strip()
+
+
+def _content(page: PageObject) -> bytes:
+    """The drawing operators of a page."""
+    content = page.get_contents()
+    return b"" if content is None else content.get_data()
 
 
 def _xobjects(part: DictionaryObject) -> DictionaryObject | None:
