@@ -7,13 +7,19 @@ keeps the order of its lines. If the page does not allow that (text in columns, 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
-from math import sin
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import compress, groupby, pairwise, repeat
+from operator import add
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from hlgraph.errors import MissingExtraError
 from hlgraph.read.content import clean, clean_title, tolerated
@@ -22,59 +28,31 @@ from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value,
 from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pdfplumber.table import Table
-    from pypdfium2 import PdfPage, PdfTextPage
+    from pypdfium2 import PdfMatrix, PdfPage, PdfTextPage
 
     from hlgraph.read.bounds import Produced
 
-_MOST_CONTENT = 4 << 20  # bytes of the drawing operators of a page
 _MOST_EDGES = 2_000  # the time to find tables grows with their square
+_MOST_SEGMENTS = 100_000  # of the paths of a page
+_DEEPEST = 14  # form in a form
 _MOST_LOST = 0.005  # of the characters of the page
 _LEAST_KEPT = 0.8  # share of the lines around tables that the plain text of the page also has
 _LEAST_FILLED = 0.4  # of the cells of a table
 _SHORTEST = 60  # points of a line of a table
 _STRIPE = 0.6  # least width of the white between two columns, of the height of the text
+_HYPHEN = "\x02\ufffe"  # the signs with which pdfium marks a hyphen at the end of a line
+_LIGATURES = re.compile("[\ufb00-\ufb06]")
 _POINTS = 5.0  # width of a character
 FINE = 0.7  # width of a place of laid-out text, of the width of a character
 _STRAIGHT = 1.0  # points by which a horizontal or vertical line may lean
 _SLOPE = 0.1  # sine of the angle of text that counts as horizontal
 _SAME = 1.5  # points by which lines of a table may be apart
-_RECTANGLE = re.compile(rb"\s(-?[\d.]{1,20})\s(-?[\d.]{1,20})\sre\s")
-_UNDERSCORE = 8.0  # TeX draws underscores as lines and rectangles that are shorter
 _DIVIDED = re.compile(r"(?<=\w)([-\u2010\u2011\u00ad])\n(?=\w)")
 _LINES = 3  # of a table without vertical lines: above it, below its header, below it
-_HORIZONTAL = re.compile(rb"(-?[\d.]{1,20}) (-?[\d.]{1,20}) m\s+(-?[\d.]{1,20}) \2 l\s")
-_VERTICAL = re.compile(rb"(-?[\d.]+) -?[\d.]+ m\s+\1 -?[\d.]+ l\s")
-
-
-def may_be_ruled(content: bytes) -> bool:
-    """Whether a page may draw a table: four rectangles, two vertical lines, or three horizontal ones of the same extent.
-
-    Parameters
-    ----------
-    content : its drawing operators
-
-    Examples
-    --------
-    >>> may_be_ruled(b"n 5 5 m 5 90 l S\\nn 9 5 m 9 90 l S\\n"), may_be_ruled(b"BT (words) Tj ET")
-    (True, False)
-    """
-    if len(content) > _MOST_CONTENT:
-        return False
-    padded = b"\n" + content + b"\n"
-    horizontal = Counter((left, right) for left, _, right in _HORIZONTAL.findall(padded) if _is_long(left, right))
-    return (
-        sum(_is_long(b"0", width) or _is_long(b"0", height) for width, height in _RECTANGLE.findall(padded)) >= 4
-        or len(_VERTICAL.findall(padded)) >= 2
-        or max(horizontal.values(), default=0) >= _LINES
-    )
-
-
-def _is_long(start: bytes, end: bytes) -> bool:
-    try:
-        return abs(float(end) - float(start)) >= _UNDERSCORE
-    except ValueError:  # "1.2.3"
-        return True
+_SIDES = ("x0", "top", "x1", "bottom")
+_NEAR = 3.0  # points between the characters of a word, and between the tops of those of a line
 
 
 class PageTexts:
@@ -93,10 +71,11 @@ class PageTexts:
 
     def __init__(self, data: bytes, produced: Produced) -> None:
         try:
-            import pdfplumber  # noqa: F401
             from pypdfium2 import PdfDocument
         except ImportError as error:
             raise MissingExtraError("pdf", "reading PDF") from error
+        if find_spec("pdfplumber") is None:
+            raise MissingExtraError("pdf", "reading PDF")
         self._produced = produced
         self._open: tuple[int, PdfPage, PdfTextPage] | None = None
         self._above: _Ended | None = None
@@ -114,6 +93,25 @@ class PageTexts:
         """
         with _PDFIUM:
             return _cleaned(self._opened(index)[1].get_text_range())
+
+    def has_notes(self, index: int) -> bool:
+        """Whether a page has fields of a form, comments or other notes, apart from links.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        from pypdfium2 import raw
+
+        with _PDFIUM:
+            page = self._opened(index)[0].raw
+            for at in range(raw.FPDFPage_GetAnnotCount(page)):
+                note = raw.FPDFPage_GetAnnot(page, at)
+                kind = raw.FPDFAnnot_GetSubtype(note)
+                raw.FPDFPage_CloseAnnot(note)
+                if kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
+                    return True
+        return False
 
     def with_ruled_tables(self, index: int, text: str) -> str:
         """The text of a page with its ruled tables as Markdown.
@@ -133,7 +131,12 @@ class PageTexts:
         ended: _Ended | None = None
         with tolerated():  # the page has its plain text
             above = above if above is not None and above.page == index - 1 else None
-            parts, ended = _parts(self._page(index), self._produced, above=above)
+            with _PDFIUM:
+                edges = _edges(self._opened(index)[0])
+            if _may_be_ruled(edges):
+                page = self._page(index)
+                page.edges = edges
+                parts, ended = _parts(page, self._produced, above=above)
         markdown = "\n\n".join(part for part, _ in parts if part)
         if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
             return ""
@@ -150,8 +153,8 @@ class PageTexts:
         """
         ordered = ""
         with tolerated():
-            lines = self._page(index).lines()
-            ordered = in_reading_order(clean("\n".join(" ".join(word["text"] for word in line) for line in lines)))
+            lines = self._page(index).lines
+            ordered = in_reading_order(clean("\n".join(" ".join(word.text for word in line) for line in lines)))
         lost = Counter("".join(text.split())) - Counter("".join(ordered.split()))
         return text if lost.total() > len(text) * _MOST_LOST else ordered
 
@@ -170,7 +173,7 @@ class PageTexts:
         tables = tables_in(lines, has_numbers=has_numbers, unit=1 / FINE)
         running = [*map(_numberless, lines)]
         above, self._aligned = self._aligned, None
-        words = self._page(index).lines()
+        words = self._page(index).lines
         if above is not None and above.page == index - 1 and above.below <= {*running}:
             at = next((at for at, line in enumerate(running) if line not in above.lines), len(lines))
             has_own = any(table.first <= at and any(table.head) for table in tables)
@@ -186,7 +189,7 @@ class PageTexts:
             self._aligned = _Aligned(index, head, last.head, around, below)
         return woven(lines, tables)
 
-    def laid_out(self, index: int, *, head: Sequence[list[dict[str, Any]]] = (), at: int = 0) -> str:
+    def laid_out(self, index: int, *, head: Sequence[list[_Word]] = (), at: int = 0) -> str:
         """The lines of a page with spaces for the distances between words.
 
         Parameters
@@ -196,17 +199,18 @@ class PageTexts:
         at : before which line they stand, default the first
         """
         page = self._page(index)
-        widths = sorted(char["width"] for char in page.chars if char["text"].strip() and char["width"] > 0)
-        unit = FINE * widths[len(widths) // 2] if widths else 1.0
-        left = min((char["x0"] for char in page.chars), default=0.0)
+        chars = page.chars
+        widths = np.sort((chars.right - chars.left)[~chars.is_blank & (chars.right > chars.left)])
+        unit = FINE * float(widths[len(widths) // 2]) if len(widths) else 1.0
+        left = float(min(chars.left, default=0.0))
         lines: list[str] = []
-        own = page.lines()
+        own = page.lines
         for words in (*own[:at], *head, *own[at:]):
             line, end = "", left
             for word in words:
-                is_near = bool(line) and word["x0"] - end < (word["bottom"] - word["top"]) * _STRIPE
-                at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word["x0"] - left) / unit))
-                line, end = f"{line:<{at}}{word['text']}", word["x1"]
+                is_near = bool(line) and word.left - end < word.height * _STRIPE
+                at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word.left - left) / unit))
+                line, end = f"{line:<{at}}{word.text}", word.right
             lines.append(line)
         return clean("\n".join(lines))
 
@@ -221,13 +225,12 @@ class PageTexts:
         if self._read is None or self._read[0] != index:
             with _PDFIUM:
                 page, texts = self._opened(index)
-                height = float(page.get_height())
-                self._read = (index, _Page(_chars(texts, height), _edges(page, height)))
+                self._read = (index, _Page(_chars(texts, float(page.get_height()))))
         return self._read[1]
 
 
 _PDFIUM = Lock()  # pdfium is not made for threads
-_HYPHENS = re.compile("[\x02\ufffe](?:\r?\n)?")
+_HYPHENS = re.compile(f"[{_HYPHEN}](?:\r?\n)?")
 
 
 def _cleaned(text: str) -> str:
@@ -236,89 +239,210 @@ def _cleaned(text: str) -> str:
     return "\n".join(map(str.rstrip, lines)).strip()
 
 
-class _Page:
-    """What the search for tables of pdfplumber needs of a page: its characters and lines, in points from its top.
+class _Word(NamedTuple):
+    """A word and its box, in points from the left and the top of the page."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+    @property
+    def centre(self) -> float:
+        return (self.top + self.bottom) / 2
+
+
+class _Chars(NamedTuple):
+    """The characters of a page in the order of its text; a space that pdfium adds has no width.
 
     Attributes
     ----------
-    chars : the characters with their boxes, in the order of the text; a space that pdfium adds has no width
-    edges : the horizontal and vertical lines
-    bbox : left, top, right and bottom of both
+    texts, breaks : each character, and the line break after it, if there is one
+    left, top, right, bottom : their boxes, in points from the left and the top of the page
+    is_upright : which are horizontal
+    is_blank : which are white space
     """
 
-    def __init__(self, chars: list[dict[str, Any]], edges: list[dict[str, Any]]) -> None:
-        self.chars, self.edges = chars, edges
-        self._lines: list[list[dict[str, Any]]] = []
-        both = [*chars, *edges]
-        ends = [(min, "x0"), (min, "top"), (max, "x1"), (max, "bottom")]
-        self.bbox = tuple(pick((each[name] for each in both), default=0.0) for pick, name in ends)
+    texts: list[str]
+    breaks: list[str]
+    left: NDArray[np.float64]
+    top: NDArray[np.float64]
+    right: NDArray[np.float64]
+    bottom: NDArray[np.float64]
+    is_upright: NDArray[np.bool_]
+    is_blank: NDArray[np.bool_]
+
+
+class _Page:
+    """The characters of a page, as lines and words.
+
+    Attributes
+    ----------
+    chars : the characters
+    edges : the horizontal and vertical lines that may be those of tables, as pdfplumber needs them
+    """
+
+    def __init__(self, chars: _Chars) -> None:
+        self.chars = chars
+        self.edges: list[dict[str, Any]] = []
+        self._broken = [*map(add, chars.texts, chars.breaks)]
+        self._centres = (chars.top + chars.bottom) / 2
+        self._middles = (chars.left + chars.right) / 2
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of the text and the lines, of which the page has some."""
+        sides = zip((self.chars.left, self.chars.top, self.chars.right, self.chars.bottom), _SIDES, strict=True)
+        left, top, right, bottom = (np.append(own, [edge[name] for edge in self.edges]) for own, name in sides)
+        return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
     def text_between(self, top: float, bottom: float) -> str:
         """The text whose middle is between two heights, in the order of the page."""
-        texts = (
-            char["text"] + char["break"] for char in self.chars if top <= (char["top"] + char["bottom"]) / 2 < bottom
-        )
-        return _cleaned("".join(texts))
+        is_inside = (top <= self._centres) & (self._centres < bottom)
+        return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
-    def lines(self) -> list[list[dict[str, Any]]]:
+    def text_in(self, left: float, top: float, right: float, bottom: float) -> str:
+        """The lines of the text whose middle is in a box."""
+        is_inside = (top <= self._centres) & (self._centres < bottom)
+        is_inside &= (left <= self._middles) & (self._middles < right)
+        words = _words(self.chars, np.flatnonzero(is_inside))
+        lines = _near(np.array([word.top for word in words]))
+        order = np.argsort(lines, kind="stable")
+        rows = groupby(order, key=lambda at: lines[at])
+        return "\n".join(" ".join(words[at].text for at in row) for _, row in rows)
+
+    @cached_property
+    def lines(self) -> list[list[_Word]]:
         """The words of each line, from the top and from the left."""
-        from pdfplumber.utils import extract_words
-
-        if self._lines:
-            return self._lines
-        lines: list[list[dict[str, Any]]] = []
+        lines: list[list[_Word]] = []
         last = float("-inf")
-        for word in sorted(extract_words(self.chars), key=lambda each: each["top"] + each["bottom"]):
-            centre = (word["top"] + word["bottom"]) / 2
-            if not lines or centre - last > (word["bottom"] - word["top"]) / 2:
+        words = _words(self.chars, np.arange(len(self.chars.texts)))
+        for word in sorted(words, key=lambda each: each.top + each.bottom):
+            if not lines or word.centre - last > word.height / 2:
                 lines.append([])
-                last = centre
+                last = word.centre
             lines[-1].append(word)
-        self._lines = [sorted(line, key=lambda each: each["x0"]) for line in lines]
-        return self._lines
+        return [sorted(line, key=lambda each: each.left) for line in lines]
 
 
-def _chars(page: PdfTextPage, height: float) -> list[dict[str, Any]]:
+def _chars(page: PdfTextPage, height: float) -> _Chars:
     from pypdfium2 import raw
 
-    texts, box = page.raw, raw.FS_RECTF()
-    chars: list[dict[str, Any]] = []
-    for at in range(page.count_chars()):
-        text = chr(raw.FPDFText_GetUnicode(texts, at))
-        if raw.FPDFText_IsGenerated(texts, at):
-            if not chars:
-                continue
-            if text in "\r\n":
-                chars[-1]["break"] += text
-                continue
-            last = chars[-1]
-            chars.append({**last, "text": text, "x0": last["x1"], "width": 0.0, "break": ""})
-        elif raw.FPDFText_GetLooseCharBox(texts, at, box):
-            angle = raw.FPDFText_GetCharAngle(texts, at)
-            top, bottom = height - box.top, height - box.bottom
-            chars.append(
-                {
-                    "text": "-" if text in "\x02\ufffe" else text,
-                    "break": "\n" if text in "\x02\ufffe" else "",
-                    "x0": box.left, "x1": box.right, "top": top, "bottom": bottom, "doctop": top,
-                    "width": box.right - box.left, "height": bottom - top, "upright": abs(sin(angle)) < _SLOPE,
-                }
-            )  # fmt: skip
-    return chars
+    count = page.count_chars()
+    texts: Sequence[str] = page.get_text_range()
+    if len(texts) != count:  # it lacks control characters
+        texts = [*map(chr, map(raw.FPDFText_GetUnicode, repeat(page.raw, count), range(count)))]
+    is_blank = np.fromiter(map(str.isspace, texts), np.bool_, count)
+    blanks = np.flatnonzero(is_blank)
+    is_added = np.zeros(count, np.bool_)
+    is_added[blanks] = [*map(raw.FPDFText_IsGenerated, repeat(page.raw, len(blanks)), blanks.tolist())]
+    boxes = (raw.FS_RECTF * count)()
+    is_own = [*map(raw.FPDFText_GetLooseCharBox, repeat(page.raw, count), range(count), boxes)] & ~is_added
+    is_break = np.fromiter((text in "\r\n" for text in texts), np.bool_, count) & is_added
+    is_kept = is_own | (is_added & ~is_break & np.logical_or.accumulate(is_own))
+    kept = np.flatnonzero(is_kept).tolist()
+    breaks = ["\n" if texts[at] in _HYPHEN else "" for at in kept]
+    before = np.cumsum(is_kept) - 1
+    for at in np.flatnonzero(is_break & (before >= 0)).tolist():
+        breaks[before[at]] += texts[at]
+    source = np.maximum.accumulate(np.where(is_own, np.arange(count), 0))[kept]  # the neighbour of an added space
+    corners = np.frombuffer(boxes, np.float32).reshape(-1, 4)[source].astype(np.float64)
+    # text that goes on at the same height has the same angle
+    turns = np.flatnonzero(np.diff(corners[:, 1::2], axis=0, prepend=np.nan).any(axis=1))
+    angles = [raw.FPDFText_GetCharAngle(page.raw, at) for at in source[turns].tolist()]
+    is_upright = np.abs(np.sin(np.array(angles))) < _SLOPE
+    return _Chars(
+        ["-" if texts[at] in _HYPHEN else texts[at] for at in kept],
+        breaks,
+        np.where(is_own[kept], corners[:, 0], corners[:, 2]),
+        height - corners[:, 1],
+        corners[:, 2],
+        height - corners[:, 3],
+        np.repeat(is_upright, np.diff(turns, append=len(kept))),
+        is_blank[kept],
+    )
 
 
-def _edges(page: PdfPage, height: float) -> list[dict[str, Any]]:
-    """The horizontal and vertical parts of the paths of a page, at most as many as are searched for tables and one."""
+def _words(chars: _Chars, places: NDArray[np.intp]) -> list[_Word]:
+    """The words of some characters, line by line; a run of text that is not horizontal has vertical lines."""
+    turns = np.flatnonzero(np.diff(chars.is_upright[places])) + 1
+    return [word for run in np.split(places, turns) if len(run) for word in _words_of_run(chars, run)]
+
+
+def _words_of_run(chars: _Chars, run: NDArray[np.intp]) -> Iterator[_Word]:
+    boxes = (chars.left, chars.right, chars.top) if chars.is_upright[run[0]] else (chars.top, chars.bottom, chars.left)
+    line = _near(boxes[2][run])
+    order = np.lexsort((boxes[0][run], line))
+    ordered, line = run[order], line[order]
+    start, end, across = (box[ordered] for box in boxes)
+    blank = chars.is_blank[ordered]
+    begins = np.ones(len(run), np.bool_)
+    begins[1:] = (line[1:] != line[:-1]) | blank[:-1] | (start[1:] > end[:-1] + _NEAR)
+    begins[1:] |= np.abs(across[1:] - across[:-1]) > _NEAR
+    letters, firsts = ordered[~blank], np.flatnonzero(begins[~blank])
+    if not len(firsts):
+        return
+    texts = [chars.texts[at] for at in letters]
+    lefts, tops = (np.minimum.reduceat(side[letters], firsts).tolist() for side in (chars.left, chars.top))
+    rights, bottoms = (np.maximum.reduceat(side[letters], firsts).tolist() for side in (chars.right, chars.bottom))
+    bounds = pairwise([*firsts.tolist(), len(letters)])
+    for (first, last), *box in zip(bounds, lefts, tops, rights, bottoms, strict=True):
+        yield _Word(_spelled("".join(texts[first:last])), *box)
+
+
+def _spelled(word: str) -> str:
+    return word if word.isascii() else _LIGATURES.sub(lambda match: unicodedata.normalize("NFKC", match[0]), word)
+
+
+def _near(places: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For each place, the number of its group; between the groups are gaps."""
+    order = np.argsort(places, kind="stable")
+    groups = np.zeros(len(places), np.intp)
+    groups[order[1:]] = np.cumsum(places[order[1:]] > places[order[:-1]] + _NEAR)
+    return groups
+
+
+def _paths(page: PdfPage) -> Iterator[tuple[Any, PdfMatrix]]:
+    """The paths of a page and of the forms in it, each with the matrix to the page."""
+    from pypdfium2 import PdfMatrix, raw
+
+    values = raw.FS_MATRIX()
+    parts = [(raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, page.raw, PdfMatrix(), 0)]
+    while parts:
+        count, pick, part, outer, level = parts.pop()
+        for at in range(count(part)):
+            each = pick(part, at)
+            kind = raw.FPDFPageObj_GetType(each)
+            if kind not in (raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_FORM):
+                continue
+            raw.FPDFPageObj_GetMatrix(each, values)
+            matrix = PdfMatrix.from_raw(values).multiply(outer)
+            if kind == raw.FPDF_PAGEOBJ_PATH:
+                yield each, matrix
+            elif level < _DEEPEST:
+                parts.append((raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, each, matrix, level + 1))
+
+
+def _edges(page: PdfPage) -> list[dict[str, Any]]:
+    """The horizontal and vertical parts of the paths of a page; none if there are too many to search for tables."""
     from pypdfium2 import raw
 
+    height = float(page.get_height())
     edges: list[dict[str, Any]] = []
+    count = 0
     x, y = c_float(), c_float()
-    for path in page.get_objects(filter=[raw.FPDF_PAGEOBJ_PATH]):
-        matrix, around = path.get_matrix(), path.container
-        while around is not None:
-            matrix, around = matrix.multiply(around.get_matrix()), around.container
+    for path, matrix in _paths(page):
         points: list[tuple[float, float]] = []
-        for at in range(raw.FPDFPath_CountSegments(path)):
+        size = raw.FPDFPath_CountSegments(path)
+        count += size
+        if count > _MOST_SEGMENTS or len(edges) > _MOST_EDGES:
+            return []
+        for at in range(size):
             segment = raw.FPDFPath_GetPathSegment(path, at)
             raw.FPDFPathSegment_GetPoint(segment, x, y)
             point = matrix.on_point(x.value, y.value)
@@ -332,9 +456,14 @@ def _edges(page: PdfPage, height: float) -> list[dict[str, Any]]:
                     edges += _edge(point, points[0], height)
             else:
                 points.append(point)
-        if len(edges) > _MOST_EDGES:
-            break
-    return edges
+    return edges if len(edges) <= _MOST_EDGES else []
+
+
+def _may_be_ruled(edges: list[dict[str, Any]]) -> bool:
+    """Whether the lines of a page may be those of a table: two of each direction, or three long horizontal ones."""
+    flat = [edge for edge in edges if edge["orientation"] == "h"]
+    is_crossed = len(edges) - len(flat) >= 2 and len(flat) >= 2
+    return is_crossed or sum(edge["width"] > _SHORTEST for edge in flat) >= _LINES
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float], height: float) -> list[dict[str, Any]]:
@@ -407,12 +536,12 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     parts: list[tuple[str, bool]] = []
     if len(page.edges) > _MOST_EDGES:
         return parts, None
-    top = page.bbox[1]
+    top = page.box[1]
     tables: list[tuple[float, float, _Ruled | str]] = [
-        (each.bbox[1], each.bbox[3], _ruled(each)) for each in TableFinder(page).tables
+        (each.bbox[1], each.bbox[3], _ruled(page, each)) for each in TableFinder(page).tables
     ]
     tables += _lined_tables(page, produced)
-    lines = _running(page.text_between(top, page.bbox[3] + 1))
+    lines = _running(page.text_between(top, page.box[3] + 1))
     ended: _Ended | None = None
     for start, end, table in sorted(tables, key=lambda each: each[:2]):
         if start < top:
@@ -428,7 +557,7 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
             parts += [(before, False), (markdown, True)]
             ended = last and last._replace(lines=lines)
             top = end
-    below = page.text_between(top, page.bbox[3] + 1)
+    below = page.text_between(top, page.box[3] + 1)
     return [*parts, (below, False)], ended and ended._replace(below=_running(below))
 
 
@@ -444,7 +573,7 @@ class _Aligned(NamedTuple):
     """
 
     page: int
-    words: list[list[dict[str, Any]]]
+    words: list[list[_Word]]
     labels: list[str]
     lines: frozenset[str]
     below: frozenset[str]
@@ -480,8 +609,8 @@ def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None
     )
 
 
-def _ruled(table: Table) -> _Ruled:
-    rows = _ruled_cells(table)
+def _ruled(page: _Page, table: Table) -> _Ruled:
+    rows = _ruled_cells(page, table)
     if is_rtl(" ".join(cell.text for row in rows for cell in row)):
         width = max((cell.column or 0) + cell.width for row in rows for cell in row)
         turned = [[cell._replace(column=width - (cell.column or 0) - cell.width) for cell in row] for row in rows]
@@ -489,19 +618,19 @@ def _ruled(table: Table) -> _Ruled:
     return _Ruled(rows, tuple(_apart(box[0] for row in table.rows for box in row.cells if box is not None)))
 
 
-def _ruled_cells(table: Table) -> list[list[Cell]]:
+def _ruled_cells(page: _Page, table: Table) -> list[list[Cell]]:
     """The cells of each row with the rows and columns that they span, from their boxes."""
     boxes = [box for row in table.rows for box in row.cells if box is not None]
     lefts, tops = (_apart(box[at] for box in boxes) for at in (0, 1))
     rows: list[list[Cell]] = []
-    for row, texts in zip(table.rows, table.extract(), strict=True):
+    for row in table.rows:
         cells: list[Cell] = []
-        for box, text in zip(row.cells, texts, strict=True):
+        for box in row.cells:
             if box is not None:
                 column = bisect_right(lefts, box[0] + _SAME) - 1
                 width = bisect_left(lefts, box[2] - _SAME) - column
                 height = bisect_left(tops, box[3] - _SAME) - bisect_right(tops, box[1] + _SAME) + 1
-                cells.append(Cell(_cell_text(text or ""), max(1, width), max(1, height), column=column))
+                cells.append(Cell(_cell_text(page.text_in(*box)), max(1, width), max(1, height), column=column))
         rows.append(cells)
     return rows
 
@@ -535,7 +664,7 @@ def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, floa
         tops = _apart(places)
         for top, middle, bottom in zip(tops[::3], tops[1::3], tops[2::3], strict=False):
             left, right = extent[0] * _SAME, extent[1] * _SAME
-            box = (max(left - 4, page.bbox[0]), top, min(right + 4, page.bbox[2]), bottom)
+            box = (max(left - 4, page.box[0]), top, min(right + 4, page.box[2]), bottom)
             markdown = _lined_markdown(page, box, middle, produced) if len(tops) % _LINES == 0 else ""
             yield top, bottom, markdown
 
@@ -545,17 +674,16 @@ def _lined_markdown(page: _Page, box: tuple[float, float, float, float], middle:
     head: list[list[Field]] = []
     body: list[list[Field]] = []
     last = float("-inf")
-    words = (word for line in page.lines() for word in line if top <= (word["top"] + word["bottom"]) / 2 < bottom)
+    words = (word for line in page.lines for word in line if top <= word.centre < bottom)
     for word in words:
-        centre = (word["top"] + word["bottom"]) / 2
-        if word["x1"] < left or word["x0"] > right:
+        if word.right < left or word.left > right:
             return ""  # text beside the table
-        part = head if centre < middle else body
-        if not part or centre - last > (word["bottom"] - word["top"]) / 2:
+        part = head if word.centre < middle else body
+        if not part or word.centre - last > word.height / 2:
             part.append([])
-        last = centre
-        row, space = part[-1], (word["bottom"] - word["top"]) * _STRIPE
-        field = Field(word["x0"], word["x1"], clean_title(in_reading_order(clean(word["text"]))))
+        last = word.centre
+        row, space = part[-1], word.height * _STRIPE
+        field = Field(word.left, word.right, clean_title(in_reading_order(clean(word.text))))
         if row and field.start - row[-1].end < space:
             field = Field(row[-1].start, field.end, f"{row.pop().text} {field.text}")
         row.append(field)

@@ -15,7 +15,7 @@ from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf_tables import PageTexts, may_be_ruled
+from hlgraph.read.pdf_tables import PageTexts
 from hlgraph.read.print_order import has_rtl, rejoined
 from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
@@ -95,12 +95,12 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             _locked_errors(produced.origin),
         ):
             page = reader.pages[index]
-            content = page.get_contents()
-            drawn = b"" if content is None else content.get_data()
-            if _count_forms(page, drawn, forms) > _MOST_FORMS:
+            if _xobjects(page) and _count_forms(page, _content(page), forms) > _MOST_FORMS:
                 raise refused(produced.origin, f"drawn forms on page {index + 1}", limit=_MOST_FORMS)
-            text = _page(texts, index, drawn) if texts else _without_breaks(page.extract_text())
-            lines, count_here = _entries(page)
+            text = _page(texts, index) if texts else _without_breaks(page.extract_text())
+            if not text:
+                _content(page)  # raises an error if it is damaged, of which pdfium says nothing
+            lines, count_here = _entries(page) if texts is None or texts.has_notes(index) else ([], 0)
             comments += count_here
             pages.append("\n\n".join(filter(None, (text, *lines))))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
@@ -109,6 +109,25 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
 
 def _without_breaks(text: str) -> str:
     return clean(text).replace(PAGE_BREAK, "\n").strip()
+
+
+def _content(page: PageObject) -> bytes:
+    """The drawing operators of a page."""
+    content = page.get_contents()
+    return b"" if content is None else content.get_data()
+
+
+def _xobjects(part: DictionaryObject) -> DictionaryObject | None:
+    """The forms and images that a page or form can draw, by their names."""
+    from pypdf.generic import DictionaryObject
+
+    for name in ("/Resources", "/XObject"):
+        inner = part.get(name)
+        inner = None if inner is None else inner.get_object()
+        if not isinstance(inner, DictionaryObject):
+            return None
+        part = inner
+    return part
 
 
 def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -> int:
@@ -122,25 +141,25 @@ def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -
     """
     count = 0
     for name, times in Counter(_DRAWS.findall(content)).items():
-        forms = part.get("/Resources", {}).get_object().get("/XObject", {}).get_object()
-        reference = forms.raw_get(f"/{name.decode('latin-1')}") if f"/{name.decode('latin-1')}" in forms else None
+        forms, key = _xobjects(part), f"/{name.decode('latin-1')}"
+        reference = forms.raw_get(key) if forms and key in forms else None
         form = None if reference is None else reference.get_object()
         if form is None or form.get("/Subtype") != "/Form":
             continue
-        key = getattr(reference, "idnum", id(form))
-        if key not in seen:
-            seen[key] = 0  # a form that draws itself
-            seen[key] = 1 + _count_forms(form, form.get_data(), seen)
-        count += times * seen[key]
+        number = getattr(reference, "idnum", id(form))
+        if number not in seen:
+            seen[number] = 0  # a form that draws itself
+            seen[number] = 1 + _count_forms(form, form.get_data(), seen)
+        count += times * seen[number]
     return count
 
 
-def _page(texts: PageTexts, index: int, drawn: bytes) -> str:
+def _page(texts: PageTexts, index: int) -> str:
     """The text of a page, with its tables as Markdown."""
     text = texts.plain(index)
     if has_rtl(text):
         text = texts.in_reading_order(index, text)
-    if may_be_ruled(drawn) and (markdown := texts.with_ruled_tables(index, text)):
+    if markdown := texts.with_ruled_tables(index, text):
         return markdown
     has_numbers = may_have_table(text)
     if has_rtl(text) or not (has_numbers or has_short_lines(text)):

@@ -17,7 +17,7 @@ from reportlab.platypus import Table
 from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
-from hlgraph.read.pdf_tables import PageTexts, may_be_ruled
+from hlgraph.read.pdf_tables import PageTexts
 from hlgraph.read.print_order import in_reading_order, rejoined
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
@@ -456,17 +456,6 @@ def test_forms_that_draw_forms_are_counted_before_they_are_drawn(
     assert is_read or (
         isinstance(document, ReadError) and f"more than {most:,} drawn forms on page 1" in document.reason
     )
-
-
-def test_numbers_of_drawing_operators_may_be_wrong() -> None:
-    assert not may_be_ruled(b". 5 m 5 5 l S\n1.2.3 5 m 9 5 l S\n")
-    assert may_be_ruled(b"".join(b"72 %d m 400 %d l S\n" % (at, at) for at in (700, 680, 600)))
-
-
-def test_underscores_that_are_drawn_are_no_lines_of_a_table() -> None:
-    assert not may_be_ruled(b"".join(b"%d 0 m %d.3 0 l S\n" % (at, at + 3) for at in (5, 5, 5, 9)))
-    assert not may_be_ruled(b" 0 0 5.98 0.4 re f\n" * 9)
-    assert may_be_ruled(b" 0 0 0.4 11.9 re f\n" * 4)
 
 
 def paged(
