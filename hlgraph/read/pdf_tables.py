@@ -306,8 +306,9 @@ class _Page:
         is_inside = (top <= self._centres) & (self._centres < bottom)
         return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
-    def text_in(self, left: float, top: float, right: float, bottom: float) -> str:
-        """The lines of the text whose middle is in a box."""
+    def text_in(self, box: tuple[float, float, float, float]) -> str:
+        """The lines of the text whose middle is in a box: left, top, right, bottom."""
+        left, top, right, bottom = box
         is_inside = (top <= self._centres) & (self._centres < bottom)
         is_inside &= (left <= self._middles) & (self._middles < right)
         words = _words(self.chars, np.flatnonzero(is_inside))
@@ -630,7 +631,7 @@ def _ruled_cells(page: _Page, table: Table) -> list[list[Cell]]:
                 column = bisect_right(lefts, box[0] + _SAME) - 1
                 width = bisect_left(lefts, box[2] - _SAME) - column
                 height = bisect_left(tops, box[3] - _SAME) - bisect_right(tops, box[1] + _SAME) + 1
-                cells.append(Cell(_cell_text(page.text_in(*box)), max(1, width), max(1, height), column=column))
+                cells.append(Cell(_cell_text(page.text_in(box)), max(1, width), max(1, height), column=column))
         rows.append(cells)
     return rows
 
