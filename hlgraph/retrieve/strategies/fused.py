@@ -61,7 +61,7 @@ _PARTS: tuple[Retriever, ...] = (
     ByClause(TUNED_STATEMENT),
     ByClause(ChunkRetriever(mode="text")),
 )
-_LONG_WEIGHTS = (1.0, 0.5, 1.2, 2.5, 1.3)
+_LONG_WEIGHTS = (0.7, 0.5, 1.2, 2.5, 1.6)
 
 
 @dataclass(frozen=True, slots=True)
