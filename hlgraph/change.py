@@ -263,6 +263,14 @@ class Change:
         block = next((block for block in self.blocks() if block.kind is kind), None)
         return None if block is None else AddedRows.of(block)
 
+    def statements_about(self) -> dict[str, set[str]]:
+        """For each topic the ids of its statements, according to the chunks of the change."""
+        statements: dict[str, set[str]] = {}
+        for link in self.abouts:
+            if link.statement_id:
+                statements.setdefault(link.topic_id, set()).add(link.statement_id)
+        return statements
+
     def journaled(self) -> Change:
         """What the journal of a store records."""
         return self
@@ -324,6 +332,8 @@ class Parts:
     ----------
     ids : by kind, the row of :meth:`matrix` of each id with a vector, in order
     dropped : ids of rows that :meth:`blocks` leaves out, since the store has them meanwhile
+    stored_entities : ids of entities that the store had, so that they have no row
+    about : for each topic the ids of its statements
     dimensions : length of the vectors; 0 before the first row
     """
 
@@ -341,6 +351,8 @@ class Parts:
         self._has_replacements = False
         self.ids: dict[Kind, dict[str, int]] = {}
         self.dropped: set[str] = set()
+        self.stored_entities: set[str] = set()
+        self.about: dict[str, set[str]] = {}
         self.dimensions = 0
 
     def __len__(self) -> int:
@@ -367,6 +379,9 @@ class Parts:
                 "space, and run the same command again"
             ) from error
         self._has_replacements |= bool(part.replacements)
+        self.stored_entities.update(set(part.entities).difference(self.ids.get(Kind.ENTITY, ())))
+        for topic, statements in part.statements_about().items():
+            self.about.setdefault(topic, set()).update(statements)
 
     def _append_rows(self, block: VectorBlock) -> None:
         if self.dimensions not in (0, block.dimensions):

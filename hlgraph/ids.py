@@ -34,8 +34,11 @@ def content_id(kind: str, *fields: str) -> str:
     >>> content_id("topic", "ab", "c") == content_id("topic", "a", "bc")
     False
     """
-    parts = [part.encode("utf-8", "surrogatepass") for part in (kind, *fields)]
-    return hashlib.sha256(b"".join([len(data).to_bytes(8, "big") + data for data in parts])).hexdigest()[:32]
+    hashed = b""
+    for part in (kind, *fields):
+        data = part.encode("utf-8", "surrogatepass")
+        hashed += len(data).to_bytes(8, "big") + data
+    return hashlib.sha256(hashed).hexdigest()[:32]
 
 
 def halved_id(kind: str, parts: Sequence[str], *, free: Sequence[str], scheme: int) -> str:

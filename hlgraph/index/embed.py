@@ -156,7 +156,7 @@ def embed_change(
         start += len(items)
     new, again, statements, topics, entities, stored_names = blocks
     if topics is not None:
-        about = _about(change)
+        about = change.statements_about()
         added = None if statements is None else AddedRows.of(statements)
         topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=added)
     vectors = tuple(block for block in (new, statements, topics, entities) if block is not None)
@@ -264,14 +264,13 @@ def _with_parts_embedded(
 
 def _update_entities(parts: Parts, corpus: str, *, embedder: Embedder, stores: Stores) -> None:
     """Leave out the rows of entities that another writer has stored meanwhile, and add those that one has removed."""
-    lacking: dict[str, str] = {}
-    rows = parts.ids.get(Kind.ENTITY, {})
-    for part in parts:
-        stored = stores.vectors.ids(Kind.ENTITY, corpus, among=part.entities)
-        parts.dropped |= stored.intersection(rows)
-        names = _names(part)
-        lacking |= {name: names[name] for name in part.entities if name not in stored and name not in rows}
-    if lacking:
+    for block in parts.rows(Kind.ENTITY):
+        parts.dropped |= stores.vectors.ids(Kind.ENTITY, corpus, among=block.ids)
+    known = parts.stored_entities.difference(parts.ids.get(Kind.ENTITY, ()))
+    gone = known - stores.vectors.ids(Kind.ENTITY, corpus, among=list(known)) if known else known
+    if gone:
+        names = {name: text for part in parts for name, text in _names(part).items()}
+        lacking = {name: names[name] for part in parts for name in part.entities if name in gone}
         matrix = embedder.embed(list(lacking.values()))
         block = VectorBlock.of(Kind.ENTITY, [(name, text, "") for name, text in lacking.items()], matrix=matrix)
         parts.append(Change("", corpus, vectors=(block,)))
@@ -279,17 +278,14 @@ def _update_entities(parts: Parts, corpus: str, *, embedder: Embedder, stores: S
 
 def _place_topics(parts: Parts, corpus: str, *, stores: Stores) -> None:
     """Put the vectors of :func:`topic_rows` in the place of those of the names of topics."""
-    about: dict[str, set[str]] = {}
-    for part in parts:
-        for topic, statements in _about(part).items():
-            about.setdefault(topic, set()).update(statements)
     matrix, start = parts.matrix(Kind.TOPIC), 0
     for block in parts.rows(Kind.TOPIC):
         place = slice(start, start + len(block.ids))
         names = replace(block, data=matrix[place].tobytes())
         added = parts.added_rows(Kind.STATEMENT)  # mapped anew, so that pages that were read count no more
-        matrix[place] = topic_rows(names, about, corpus=corpus, vectors=stores.vectors, added=added).matrix()
+        matrix[place] = topic_rows(names, parts.about, corpus=corpus, vectors=stores.vectors, added=added).matrix()
         start = place.stop
+    parts.about.clear()
 
 
 def _link_synonyms(parts: Parts, corpus: str, *, stores: Stores, least: float) -> None:
@@ -455,15 +451,6 @@ def _stored_topics(
             if isinstance(topic, Topic) and (is_all or topic.id in named):
                 again[topic.id] = topic
     return [again[name] for name in sorted(again)]
-
-
-def _about(change: Change) -> dict[str, set[str]]:
-    """For each topic the ids of its statements, according to the chunks of a change."""
-    statements: dict[str, set[str]] = {}
-    for link in change.abouts:
-        if link.statement_id:
-            statements.setdefault(link.topic_id, set()).add(link.statement_id)
-    return statements
 
 
 def texts_of(change: Change) -> list[str]:

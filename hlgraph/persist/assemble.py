@@ -100,6 +100,7 @@ class _Assembly:
     mentions: dict[tuple[str, str, str], MentionLink] = field(default_factory=dict)
     supports: dict[Support, None] = field(default_factory=dict)
     entity_ids: dict[str, str] = field(default_factory=dict)
+    topic_ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add_chunk(self, chunk: Chunk, extraction: Extraction, *, noted: Sequence[Detail] = ()) -> None:
         spelled = _spellings(extraction)
@@ -128,7 +129,10 @@ class _Assembly:
     def _about(self, chunk: Chunk, statement_id: str, name: str) -> None:
         if not name:
             return
-        topic_id = ids.topic_id(chunk.source_id, name, scheme=self.scheme)
+        topic_id = self.topic_ids.get((chunk.source_id, name), "")
+        if not topic_id:
+            topic_id = ids.topic_id(chunk.source_id, name, scheme=self.scheme)
+            self.topic_ids[chunk.source_id, name] = topic_id
         self.topics.setdefault(topic_id, Topic(topic_id, chunk.source_id, name))
         self.abouts[About(chunk.id, statement_id, topic_id, name)] = None
 

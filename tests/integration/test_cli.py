@@ -269,6 +269,7 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V015__drop_has_deleted",
         "V016__add_schemes_of_ids",
         "V017__pack_rows_of_vectors",
+        "V018__pack_nodes_and_synonyms",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, {len(names)} pending\n{lines}next: hlgraph migrate apply\n"

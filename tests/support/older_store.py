@@ -19,7 +19,9 @@ _BLOCK = 112  # entries
 
 
 def undo_packing(connection: sqlite3.Connection) -> None:
-    """Rows of vectors with their ids as text, and lists by word of numbers of fixed width, as before the migration V017.
+    """Nodes and rows of vectors with their ids as text, cosines as numbers, and lists by word of numbers of fixed width.
+
+    So it was before the migrations V017 and V018.
 
     Parameters
     ----------
@@ -33,7 +35,25 @@ def undo_packing(connection: sqlite3.Connection) -> None:
         length = sum(" " not in line for line in lines)
         for word, count in Counter(lines).items():
             lists[file, word].append(struct.pack("<IHH", n, count, length))
+    fields = "FROM sqlite_master WHERE name LIKE 'field#_%' ESCAPE '#' AND type IN ('view', 'trigger')"
+    made = connection.execute(f"SELECT type, name, sql {fields} ORDER BY type DESC").fetchall()
     connection.commit()
+    for form, name, _ in reversed(made):
+        connection.execute(f"DROP {form} {name}")
+    connection.executescript(
+        "CREATE TABLE old (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind INTEGER NOT NULL,"
+        "  c INTEGER NOT NULL REFERENCES corpus (c), source INTEGER) STRICT;"
+        "INSERT INTO old SELECT n, id, kind, c, source FROM node;"
+        "UPDATE sqlite_sequence SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'node') WHERE name = 'old';"
+        "DROP TABLE node; ALTER TABLE old RENAME TO node;"
+        "CREATE INDEX node_source ON node (source, kind); CREATE INDEX node_corpus ON node (c, kind);"
+        "CREATE TABLE old (a INTEGER NOT NULL, b INTEGER NOT NULL, similarity REAL NOT NULL, PRIMARY KEY (a, b))"
+        "  STRICT, WITHOUT ROWID;"
+        "INSERT INTO old SELECT a, b, similarity FROM synonym; DROP TABLE synonym; ALTER TABLE old RENAME TO synonym;"
+        "CREATE INDEX synonym_b ON synonym (b);"
+    )
+    for _, _, text in made:
+        connection.execute(text)
     connection.executescript(
         "CREATE TABLE old (n INTEGER PRIMARY KEY AUTOINCREMENT, file INTEGER NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL,"
         "  change TEXT NOT NULL, slot INTEGER NOT NULL, checksum INTEGER NOT NULL DEFAULT 0, UNIQUE (file, id)) STRICT;"

@@ -222,8 +222,7 @@ class Database:
                     raise
                 failure = error
                 continue
-            add_functions(connection)
-            connection.execute("PRAGMA cache_size = -65536")
+            add_functions(connection).execute("PRAGMA cache_size = -65536")
             connection.execute("PRAGMA mmap_size = 268435456")
             with self._checking:
                 # If another store was put in its place meanwhile, the connection may be to either: this object is of neither.
@@ -367,8 +366,7 @@ class Database:
                 connection = sqlite3.connect(self.file, isolation_level=None, timeout=30, check_same_thread=False)
                 for pragma in _PRAGMAS:
                     connection.execute(f"PRAGMA {pragma}")
-                add_functions(connection)
-                self._sealing = Sealing(connection)
+                self._sealing = Sealing(add_functions(connection))
                 self._writer = connection
         return self._writer
 

@@ -156,10 +156,13 @@ def _add(connection: sqlite3.Connection, r: int, *, community: Community, member
     values = (cursor.lastrowid, json.dumps(list(members)))
     count = sum(
         connection.execute(
-            f"INSERT INTO {table} SELECT ?, t.{key} FROM json_each(?) AS wanted CROSS JOIN {kind} AS t ON t.id = wanted.value",
+            f"INSERT INTO {table} SELECT ?, t.{key} FROM json_each(?) AS wanted CROSS JOIN {kind} AS t ON {wanted}",
             values,
         ).rowcount
-        for table, kind, key in (("member_of", "node", "n"), ("summary_member_of", "summary", "s"))
+        for table, kind, key, wanted in (
+            ("member_of", "node", "n", "t.key = hlgraph_key(wanted.value)"),
+            ("summary_member_of", "summary", "s", "t.id = wanted.value"),
+        )
     )
     if count != len(members):
         raise StoreError(f"community {community.id} has members that the corpus lacks; run the same command again")
@@ -199,11 +202,12 @@ def _put_summaries(connection: sqlite3.Connection, r: int, summaries: Sequence[S
         ends = (item.community_id, item.source_id)
         cursor = connection.execute(
             "INSERT INTO summary (id, r, community, source, text, input_hash, vector, level) VALUES (?, ?, "
-            "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE id = ?), ?, ?, ?, ?)",
+            "(SELECT m FROM community WHERE id = ?), (SELECT n FROM node WHERE key = hlgraph_key(?)), ?, ?, ?, ?)",
             (summary.id, r, *ends, summary.text, summary.input_hash, vector, summary.level),
         )
         connection.execute(
-            "INSERT INTO rests_on SELECT ?, node.n FROM json_each(?) AS wanted CROSS JOIN node ON node.id = wanted.value",
+            "INSERT INTO rests_on SELECT ?, node.n FROM json_each(?) AS wanted "
+            "CROSS JOIN node ON node.key = hlgraph_key(wanted.value)",
             (cursor.lastrowid, json.dumps(list(item.parts))),
         )
 
@@ -245,8 +249,8 @@ _DECISIONS = """
 _SAVE = """
     INSERT OR REPLACE INTO decision
     SELECT :id, a.n, b.n, :verdict, :by, :made_by, :why, :score, :at
-    FROM corpus JOIN node AS a ON a.id = :alias AND a.c = corpus.c AND a.kind = 5
-    JOIN node AS b ON b.id = :canonical AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
+    FROM corpus JOIN node AS a ON a.key = hlgraph_key(:alias) AND a.c = corpus.c AND a.kind = 5
+    JOIN node AS b ON b.key = hlgraph_key(:canonical) AND b.c = corpus.c AND b.kind = 5 WHERE corpus.name = :corpus"""
 
 
 class EmbeddedMergeStore(MergeStore):

@@ -210,9 +210,9 @@ _WRONG = {
     "parts of no summary": "SELECT count(*) FROM rests_on WHERE summary NOT IN (SELECT s FROM summary)",
     "records without a vector": """
       SELECT count(*) FROM node WHERE kind IN (1, 2, 3, 5)
-      AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND id NOT IN (SELECT id FROM vector)""",
+      AND c IN (SELECT c FROM corpus WHERE embedding <> '') AND key NOT IN (SELECT key FROM vector)""",
     "vectors without a record": """
-      SELECT count(*) FROM vector WHERE id NOT IN (SELECT id FROM node)
+      SELECT count(*) FROM vector WHERE key NOT IN (SELECT key FROM node)
       AND origin NOT IN (SELECT o FROM vector_origin WHERE change IN (SELECT id FROM journal WHERE state = 'staged'))
       AND NOT EXISTS (SELECT 1 FROM journal WHERE state = 'published')""",
     "vectors without a source": "SELECT count(*) FROM vector WHERE origin NOT IN (SELECT o FROM vector_origin)",

@@ -199,7 +199,9 @@ class EmbeddedGraphStore(GraphStore):
         conditions = [OF_CORPUS, "node.kind = :kind"]
         values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
         if scope.sources is not None:
-            conditions.append("node.source IN (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)))")
+            conditions.append(
+                "node.source IN (SELECT n FROM node WHERE key IN (SELECT hlgraph_key(value) FROM json_each(:sources)))"
+            )
             values["sources"] = json.dumps(list(scope.sources))
         if scope.where is not None:
             condition, more = to_sql(scope.where)
@@ -322,7 +324,9 @@ class EmbeddedGraphStore(GraphStore):
         )
 
 
-_VERSIONS = "SELECT id, version FROM source JOIN node USING (n) WHERE id IN (SELECT value FROM json_each(?))"
+_VERSIONS = (
+    "SELECT id, version FROM source JOIN node USING (n) WHERE key IN (SELECT hlgraph_key(value) FROM json_each(?))"
+)
 _CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"
 _CORPUS = _CORPORA.replace("ORDER BY name", "WHERE name = :corpus")
 _STAGED = "SELECT id FROM journal WHERE corpus = ? AND state = 'staged' ORDER BY seq"
@@ -330,7 +334,7 @@ _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY k
 # Types of JSON as a filter names them. Those of a list of several types, and of an empty one, are unknown, as on a server.
 _TYPES = {"text": "text", "integer": "number", "real": "number", "true": "truth", "false": "truth"}
 _OWN_ENTITIES = f"""
-    WITH own AS (SELECT n FROM node WHERE id IN (SELECT value FROM json_each(:sources)) AND +{OF_CORPUS}),
+    WITH own AS (SELECT n FROM node WHERE key IN (SELECT hlgraph_key(value) FROM json_each(:sources)) AND +{OF_CORPUS}),
     named AS (
       SELECT DISTINCT m.entity FROM own CROSS JOIN node AS x ON x.source = own.n AND x.kind = 1
       CROSS JOIN mentions AS m ON m.chunk = x.n)

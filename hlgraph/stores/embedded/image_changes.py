@@ -31,7 +31,8 @@ from hlgraph.stores.image.patching import (
 )
 
 _STATEMENTS = (
-    "FROM json_each(:ids) AS w CROSS JOIN node AS s ON s.id = w.value CROSS JOIN in_chunk AS i ON i.statement = s.n"
+    "FROM json_each(:ids) AS w CROSS JOIN node AS s ON s.key = hlgraph_key(w.value) "
+    "CROSS JOIN in_chunk AS i ON i.statement = s.n"
 )
 _ASSERTED = tuple(
     f"SELECT DISTINCT s.id, o.id {_STATEMENTS} CROSS JOIN {table} AS t ON t.chunk = i.chunk AND t.statement = s.n "
@@ -39,10 +40,10 @@ _ASSERTED = tuple(
     for table, column in (("about", "topic"), ("mentions", "entity"), ("supports", "fact"))
 )
 _CHUNKS = """
-    SELECT x.id, c.position, n.id FROM json_each(:ids) AS w CROSS JOIN node AS x ON x.id = w.value
+    SELECT x.id, c.position, n.id FROM json_each(:ids) AS w CROSS JOIN node AS x ON x.key = hlgraph_key(w.value)
     CROSS JOIN node AS n ON n.source = x.n AND n.kind = 1 CROSS JOIN chunk AS c ON c.n = n.n"""
 _SYNONYMS = """
-    SELECT a.id, b.id, s.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.id = t.a CROSS JOIN node AS b ON b.id = t.b
+    SELECT a.id, b.id, s.similarity FROM t_synonym AS t CROSS JOIN node AS a ON a.key = t.a CROSS JOIN node AS b ON b.key = t.b
     CROSS JOIN synonym AS s ON s.a = min(a.n, b.n) AND s.b = max(a.n, b.n)"""
 
 

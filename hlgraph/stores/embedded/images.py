@@ -399,7 +399,7 @@ class Adjacency:
             condition, values = to_sql(scope.where)
             conditions.append(condition)
         if scope.sources is not None:
-            conditions.append("source.id IN (SELECT value FROM json_each(:sources))")
+            conditions.append("source.key IN (SELECT hlgraph_key(value) FROM json_each(:sources))")
             values = {**values, "sources": json.dumps(list(scope.sources))}
         if not conditions:
             return None
@@ -420,9 +420,8 @@ class Adjacency:
         return self._placed
 
 
-_SOURCES = (
-    "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"
-)
+_SOURCES = """
+    SELECT node.n, node.id, node.key, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n) WHERE node.c = :scope_c"""
 _CACHED = 2  # graphs of a corpus that are kept: of the present version, and of the one that running searches read
 _ATTEMPTS = 2  # attempts to keep a large graph in files, before it is kept in memory
 

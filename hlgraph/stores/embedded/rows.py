@@ -22,7 +22,7 @@ from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, Record, Source,
 from hlgraph.stores.cache import KeptRecords
 from hlgraph.stores.embedded import image_changes, sqlite
 from hlgraph.stores.embedded.database import CommitMark, Database
-from hlgraph.stores.embedded.sqlite import reading
+from hlgraph.stores.embedded.sqlite import key_of, reading
 from hlgraph.stores.image.patching import State
 from hlgraph.subgraph import KINDS
 
@@ -136,7 +136,7 @@ class RecentRecords:
             missing = [item for item in wanted if item not in records]
             if missing:
                 # The + keeps SQLite from reading the whole corpus by its index: the ids find the rows.
-                condition = f"node.id IN (SELECT value FROM json_each(:ids)) AND +{OF_CORPUS}"
+                condition = f"node.key IN (SELECT hlgraph_key(value) FROM json_each(:ids)) AND +{OF_CORPUS}"
                 values = {"ids": json.dumps(missing), "corpus": corpus}
                 rows = select(self._database.reader(), kind, condition=condition, values=values)
                 fresh = {record.id: record for record in rows}
@@ -201,7 +201,7 @@ def publish(connection: sqlite3.Connection, change: Change) -> Outcome:
         vanished.setdefault(KINDS[kind].value, []).append(name)
     image_changes.record(connection, change, vanished=vanished)
     connection.executemany(
-        "UPDATE chunk SET fingerprint = '' WHERE n = (SELECT n FROM node WHERE id = ?)",
+        "UPDATE chunk SET fingerprint = '' WHERE n = (SELECT n FROM node WHERE key = hlgraph_key(?))",
         ((item,) for item in change.doubted),
     )
     if change.renewal is not None:
@@ -238,31 +238,40 @@ _OF_PIECE = (
 def _of_change(change: Change) -> _Tables:
     return {
         "t_source": (
-            (s.id, s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
+            (key_of(s.id), s.uri, s.title, s.checksum, metadata_json(s), s.version, s.valid_from, s.valid_to)
             for s in change.sources
         ),
-        "t_removed_source": zip(change.removed_sources),
-        "t_removed_chunk": zip(change.removed_chunks),
-        "t_recounted": zip(change.recounted),
+        "t_removed_source": zip(map(key_of, change.removed_sources)),
+        "t_removed_chunk": zip(map(key_of, change.removed_chunks)),
+        "t_recounted": zip(map(key_of, change.recounted)),
     }
 
 
 def _of_piece(piece: Change) -> _Tables:
     return {
         "t_chunk": (
-            (*_CHUNK(chunk), json.dumps(chunk.headings), chunk.page, chunk.fingerprint) for chunk in piece.chunks
+            (*_keyed(_CHUNK(chunk), 2), json.dumps(chunk.headings), chunk.page, chunk.fingerprint)
+            for chunk in piece.chunks
         ),
-        "t_move": piece.moves,
-        "t_topic": ((topic.id, topic.source_id, topic.name) for topic in piece.topics),
-        "t_statement": ((item.id, item.source_id, item.text) for item in piece.statements),
-        "t_entity": zip(piece.entities),
-        "t_fact": piece.facts,
-        "t_placement": ((*item[:5], json.dumps(item.details)) for item in piece.placements),
-        "t_about": piece.abouts,
-        "t_mention": piece.mentions,
-        "t_support": piece.supports,
-        "t_synonym": piece.synonyms,
+        "t_move": (_keyed(item, 1) for item in piece.moves),
+        "t_topic": ((key_of(topic.id), key_of(topic.source_id), topic.name) for topic in piece.topics),
+        "t_statement": ((key_of(item.id), key_of(item.source_id), item.text) for item in piece.statements),
+        "t_entity": zip(map(key_of, piece.entities)),
+        "t_fact": (
+            (key_of(item.fact_id), key_of(item.subject_id), item.predicate, key_of(item.object_id), item.complement)
+            for item in piece.facts
+        ),
+        "t_placement": ((*_keyed(item[:5], 2), json.dumps(item.details)) for item in piece.placements),
+        "t_about": (_keyed(item, 3) for item in piece.abouts),
+        "t_mention": (_keyed(item, 3) for item in piece.mentions),
+        "t_support": (_keyed(item, 3) for item in piece.supports),
+        "t_synonym": (_keyed(item, 2) for item in piece.synonyms),
     }
+
+
+def _keyed(row: _Row, count: int) -> _Row:
+    """A row with its first ids as they are stored."""
+    return *map(key_of, row[:count]), *row[count:]
 
 
 def _empty(connection: sqlite3.Connection, tables: Iterable[str]) -> None:

@@ -228,14 +228,15 @@ def key_of(name: str | None) -> bytes | str | None:
     return bytes.fromhex(name)
 
 
-def add_functions(connection: sqlite3.Connection) -> None:
-    """Let SQL look rows up by their ids, with ``hlgraph_key``; see :func:`key_of`.
+def add_functions(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Let SQL look rows up by their ids, with ``hlgraph_key``, see :func:`key_of`; returns the connection.
 
     Parameters
     ----------
     connection : a new connection
     """
     connection.create_function("hlgraph_key", 1, key_of, deterministic=True)
+    return connection
 
 
 def split(script: str) -> tuple[list[str], str]:

@@ -30,12 +30,11 @@ _BLOCK = 900  # bytes of a block: it fits into a page of SQLite, with its word a
 _SHORT = 100  # bytes below which a block is written in a wider form rather than followed by another one
 _TEXT_BLOCK = 16_384  # bytes of the entries of a block of "text", before they are compressed
 _MOST = 65_535
-_KNOWN = 200_000  # words whose stems are cached
+_KNOWN = 200_000  # words whose lines are cached
 _K1, _B = 1.2, 0.75
 _LEAST_RARITY = 1e-6  # weight of a word that half of the rows have, as in FTS5
 
 
-@lru_cache(maxsize=_KNOWN)
 def _stems(word: str) -> tuple[str, ...]:
     return tuple(map(stem, parts(word)))
 
@@ -51,6 +50,7 @@ def entries(texts: Sequence[str]) -> list[str]:
     return ["\n".join(line for word in words(text) for line in _lines(word)) for text in texts]
 
 
+@lru_cache(maxsize=_KNOWN)
 def _lines(word: str) -> tuple[str, ...]:
     stems = _stems(word)
     return stems if len(stems) < 2 else (*stems, " ".join(stems))
@@ -68,11 +68,15 @@ _LENGTH, _COUNT = 3, 6  # bits of the code of a form before the width of that nu
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The form of a block: the widths of row, length and count in bytes, and how Python and numpy read its entries."""
+    """The form of a block: the widths of row, length and count in bytes, and how Python and numpy read its entries.
+
+    ``ends`` are the least number of a row after the first one, length and count that do not fit.
+    """
 
     row: int
     length: int
     count: int
+    ends: tuple[int, int, int]
     packing: struct.Struct
     dtype: np.dtype[np.void]
 
@@ -85,7 +89,8 @@ def _form(code: int) -> _Form:
     if not widths["length"]:
         raise KeyError(code)
     dtype = np.dtype([(name, f"<u{width}") for name, width in widths.items() if width])
-    return _Form(**widths, packing=struct.Struct(letters), dtype=dtype)
+    row, length, count = (1 << 8 * width for width in widths.values())
+    return _Form(**widths, ends=(row, length, count + 1), packing=struct.Struct(letters), dtype=dtype)
 
 
 def _width(value: int) -> int:
@@ -94,10 +99,12 @@ def _width(value: int) -> int:
 
 def _code_of(entries: Sequence[_Entry], first: int) -> int:
     """The code of the narrowest form of some entries."""
-    last, count = entries[-1][0] - first, max([count for _, _, count in entries]) - 1
-    length = max([length for _, length, _ in entries])
-    row = _width(last) if last else 0
-    return row | _width(length) << _LENGTH | (_width(count) if count else 0) << _COUNT
+    last, length, count = entries[-1]
+    if len(entries) > 1:
+        length = max([length for _, length, _ in entries])
+        count = max([count for _, _, count in entries])
+    row = 0 if last == first else _width(last - first)
+    return row | _width(length) << _LENGTH | (0 if count == 1 else _width(count - 1) << _COUNT)
 
 
 def _packed(entries: Sequence[_Entry], first: int, form: _Form) -> bytes:
@@ -109,12 +116,6 @@ def _packed(entries: Sequence[_Entry], first: int, form: _Form) -> bytes:
     if form.count:
         return b"".join([pack(length, count - 1) for _, length, count in entries])
     return b"".join([pack(length) for _, length, _ in entries])
-
-
-def _block(entries: Sequence[_Entry]) -> tuple[int, bytes]:
-    first = entries[0][0]
-    code = _code_of(entries, first)
-    return first, bytes([code]) + _packed(entries, first, _form(code))
 
 
 def _unpacked(first: int, block: bytes) -> list[_Entry]:
@@ -134,19 +135,24 @@ def _blocks_of(entries: Sequence[_Entry]) -> Iterator[tuple[int, bytes]]:
     """The first row and the bytes of each block of some entries, in ascending order of rows."""
     start = 0
     while start < len(entries):
-        many = entries[start : start + _BLOCK]
-        size = _form(_code_of(many, many[0][0])).packing.size
-        part = many[: max(1, _BLOCK // size)]
-        yield _block(part)
+        part = entries[start : start + _BLOCK]
+        first = part[0][0]
+        code = _code_of(part, first)
+        room = max(1, _BLOCK // _form(code).packing.size)
+        if len(part) > room:
+            part = part[:room]
+            code = _code_of(part, first)
+        yield first, bytes((code,)) + _packed(part, first, _form(code))
         start += len(part)
 
 
 def _appended(first: int, block: bytes, fresh: Sequence[_Entry]) -> bytes | None:
     """A block with later entries, if its form is wide enough and it has room; else None."""
-    form, code = _form(block[0]), _code_of(fresh, first)
-    needed = _form(code)
-    is_fit = needed.row <= form.row and needed.length <= form.length and needed.count <= form.count
-    if not is_fit or len(block) + form.packing.size * len(fresh) > _BLOCK:
+    form = _form(block[0])
+    row, most_length, most_count = form.ends
+    if fresh[-1][0] - first >= row or len(block) + form.packing.size * len(fresh) > _BLOCK:
+        return None
+    if any(length >= most_length or count >= most_count for _, length, count in fresh):
         return None
     return block + _packed(fresh, first, form)
 
@@ -164,7 +170,8 @@ def packed_entries(entries: bytes) -> bytes:
     ----------
     entries : the block
     """
-    return _block([(row, length, count) for row, count, length in struct.iter_unpack("<IHH", entries)])[1]
+    ((_, block),) = _blocks_of([(row, length, count) for row, count, length in struct.iter_unpack("<IHH", entries)])
+    return block
 
 
 def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tuple[int, str]]) -> None:
@@ -181,8 +188,9 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
     for n, text in sorted(rows):
         counts, length = _counted(text)
         total += length
+        size = min(length, _MOST)
         for word, count in counts.items():
-            lists[word].append((n, min(length, _MOST), min(count, _MOST)))
+            lists[word].append((n, size, count if count < _MOST else _MOST))
     _change_texts(connection, file, added=dict(rows))
     wanted = sorted(lists)  # neighbours in the tree of the table
     last = _last_blocks(connection, file, wanted)
@@ -200,7 +208,11 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
                 fresh = _merged(connection, file, word, fresh=fresh)
             elif len(block) < _SHORT:  # a longer one stays, and others follow it
                 fresh = [*_unpacked(first, block), *fresh]
-        written += [(file, word, first, block) for first, block in _blocks_of(fresh)]
+        if len(fresh) > 1:
+            written += [(file, word, first, block) for first, block in _blocks_of(fresh)]
+        else:  # as most are
+            code = _code_of(fresh, fresh[0][0])
+            written.append((file, word, fresh[0][0], bytes((code,)) + _packed(fresh, fresh[0][0], _form(code))))
     connection.executemany("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)", written)
     _add_to_totals(connection, file, texts=len(rows), length=total)
 
@@ -413,7 +425,7 @@ def is_broken(connection: sqlite3.Connection, file: int) -> bool:
 def _counted(text: str) -> tuple[Counter[str], int]:
     """How often each indexed word occurs, and the number of stems."""
     lines = text.split("\n") if text else []
-    return Counter(lines), sum(" " not in line for line in lines)
+    return Counter(lines), sum(" " not in line for line in lines) if " " in text else len(lines)
 
 
 def _decoded(
@@ -441,7 +453,7 @@ def _decoded(
 
 def _last_blocks(connection: sqlite3.Connection, file: int, wanted: list[str]) -> dict[str, tuple[int, bytes]]:
     rows = connection.execute(
-        "SELECT w.value, p.first, p.entries FROM json_each(?2) AS w JOIN posting AS p ON p.file = ?1 AND p.word = w.value "
+        "SELECT w.value, p.first, p.entries FROM json_each(?2) AS w CROSS JOIN posting AS p ON p.file = ?1 AND p.word = w.value "
         "AND p.first = (SELECT max(first) FROM posting WHERE file = ?1 AND word = w.value)",
         (file, json.dumps(wanted)),
     )

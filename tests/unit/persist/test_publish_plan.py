@@ -16,6 +16,7 @@ from hlgraph.records import Kind
 from hlgraph.stores import migrate
 from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.embedded.rows import script
+from hlgraph.stores.embedded.sqlite import add_functions
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope
 from hlgraph.stores.trace import listening
@@ -52,8 +53,9 @@ def test_records_are_found_by_their_ids_and_not_through_their_corpus(tmp_path: P
         with listening() as heard:
             opened.stores.graph.records(Kind.STATEMENT, ["x"], scope=Scope("c"))
         with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
+            add_functions(connection)
             (call,) = [call for call in heard.calls if call.name == "read statement"]
             plan = [
                 row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {call.text}", {"ids": "[]", "corpus": "c"})
             ]
-    assert plan[0].startswith("SEARCH node USING INDEX sqlite_autoindex_node_1 (id=?)"), plan
+    assert plan[0].startswith("SEARCH node USING INDEX sqlite_autoindex_node_1 (key=?)"), plan

@@ -236,3 +236,24 @@ def test_a_store_of_version_16_is_packed_and_searched_and_edited_as_before(tmp_p
     assert len(texts) == 2_571
     assert not [text for text in texts if "zanthoxylum" in text]
     assert b"zanthoxylum" not in b"".join(item.read_bytes() for item in tmp_path.rglob("*") if item.is_file())
+
+
+def test_rows_cost_as_much_in_a_large_index_as_in_a_small_one(connection: sqlite3.Connection) -> None:
+    """The blocks to change were looked for in the whole index, as SQLite orders a join by itself."""
+    counts = []
+    for file, words_before in ((1, 100), (2, 5_000)):
+        rows = [(1_000_000 * file + at, f"before{at}") for at in range(words_before)]
+        index_rows(connection, file, rows=rows)
+        steps = [0]
+
+        def count(steps: list[int] = steps) -> int:
+            steps[0] += 1
+            return 0
+
+        connection.set_progress_handler(count, 10)
+        fresh = [(1_500_000 * file + at, f"fresh{at}\nbefore{at}") for at in range(20)]
+        index_rows(connection, file, rows=fresh)
+        remove_rows(connection, file, rows=[n for n, _ in fresh])
+        connection.set_progress_handler(None, 0)
+        counts.append(steps[0])
+    assert counts[1] < 1.3 * counts[0]

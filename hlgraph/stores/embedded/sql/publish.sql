@@ -2,9 +2,9 @@
 -- The pieces and this are one transaction, opened and committed by the caller. Parameter: :corpus.
 
 -- 1. For repairs: some entities are counted anew from what is there, since something was lost without being taken away.
-DELETE FROM alias WHERE entity IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id);
+DELETE FROM alias WHERE entity IN (SELECT e.n FROM t_recounted AS t CROSS JOIN node AS e ON e.key = t.id);
 INSERT INTO alias
-  SELECT m.entity, m.surface, m.kind, count(*) FROM t_recounted AS t CROSS JOIN node AS e ON e.id = t.id CROSS JOIN mentions AS m ON m.entity = e.n
+  SELECT m.entity, m.surface, m.kind, count(*) FROM t_recounted AS t CROSS JOIN node AS e ON e.key = t.id CROSS JOIN mentions AS m ON m.entity = e.n
   GROUP BY m.entity, m.surface, m.kind;
 
 -- 2. A topic is called what most chunks call it. An entity is called what most mentions call it, and is of the kind that most
@@ -12,11 +12,11 @@ INSERT INTO alias
 UPDATE topic SET
   name = coalesce((SELECT t.name FROM chunk_topic AS t WHERE t.topic = topic.n AND t.name <> '' GROUP BY t.name ORDER BY count(*) DESC, t.name LIMIT 1), name)
   WHERE n IN (SELECT n FROM t_dirty) OR n IN (SELECT topic FROM chunk_topic WHERE chunk IN (SELECT n FROM t_new))
-  OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.id = t.id);
+  OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.key = t.id);
 UPDATE entity SET
   name = coalesce((SELECT surface FROM alias WHERE entity = entity.n GROUP BY surface ORDER BY sum(mentions) DESC, surface LIMIT 1), name),
   kind = coalesce((SELECT kind FROM alias WHERE entity = entity.n AND kind <> '' GROUP BY kind ORDER BY sum(mentions) DESC, kind LIMIT 1), '')
-  WHERE n IN (SELECT entity FROM t_named) OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.id = t.id);
+  WHERE n IN (SELECT entity FROM t_named) OR n IN (SELECT node.n FROM t_recounted AS t CROSS JOIN node ON node.key = t.id);
 
 -- 3. Relations are counted anew for the facts that were touched.
 DELETE FROM relates WHERE (subject, object, predicate) IN (SELECT subject, object, predicate FROM fact WHERE n IN (SELECT n FROM t_dirty));
@@ -27,7 +27,7 @@ INSERT INTO relates
 
 -- 4. What lost its last reference goes.
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node WHERE n IN (SELECT n FROM t_gone);
-INSERT OR IGNORE INTO t_dead SELECT node.n, node.id, 0 FROM t_removed_source AS r CROSS JOIN node ON node.id = r.id;
+INSERT OR IGNORE INTO t_dead SELECT node.n, node.id, 0 FROM t_removed_source AS r CROSS JOIN node ON node.key = r.id;
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node
   WHERE kind = 3 AND n IN (SELECT n FROM t_dirty) AND NOT EXISTS (SELECT 1 FROM in_chunk WHERE statement = node.n);
 INSERT OR IGNORE INTO t_dead SELECT n, id, kind FROM node
@@ -57,7 +57,7 @@ DELETE FROM node WHERE n IN (SELECT n FROM t_dead);
 -- rest on, and, of a whole source, with its first new chunk.
 INSERT OR IGNORE INTO t_untrue SELECT o.summary FROM t_dead CROSS JOIN rests_on AS o ON o.node = t_dead.n;
 INSERT OR IGNORE INTO t_untrue
-  SELECT s.s FROM t_source AS t CROSS JOIN node AS x ON x.id = t.id CROSS JOIN summary AS s ON s.source = x.n
+  SELECT s.s FROM t_source AS t CROSS JOIN node AS x ON x.key = t.id CROSS JOIN summary AS s ON s.source = x.n
   WHERE s.level = -1 AND EXISTS (SELECT 1 FROM node AS c WHERE c.source = x.n AND c.kind = 1
     AND NOT EXISTS (SELECT 1 FROM rests_on AS o WHERE o.summary = s.s AND o.node = c.n));
 INSERT OR IGNORE INTO t_left SELECT o.community FROM t_untrue CROSS JOIN summary_member_of AS o ON o.summary = t_untrue.s;
