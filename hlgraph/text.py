@@ -7,6 +7,7 @@ linear in the length of its text, for any text.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -398,7 +399,11 @@ def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
             return Block(start, end, BlockKind.HEADING, match.end(1), title, is_loose)
         if first in "-*_=~" and _RULE.fullmatch(line):
             kind = BlockKind.RULE
-        elif first == "|" or line.count(" | ") >= 2 or line.count("\t") >= 2:
+        elif (
+            first == "|"
+            or (_CODE_SPAN.sub("", line) if "`" in line else line).count(" | ") >= 2
+            or line.count("\t") >= 2
+        ):
             kind = BlockKind.ROW
     if kind is BlockKind.PROSE and _ITEM.match(line):
         kind = BlockKind.ITEM
@@ -430,7 +435,8 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
 
 
 class Context:
-    """What the next block of a text rests on: the lead-in of its list, the items above it, and the header of its table.
+    """What the next block of a text rests on: the lead-in of its list, the items above it, the header of its table, and the fence
+    that opens its code.
 
     Call :meth:`above` with every block in order.
 
@@ -447,10 +453,14 @@ class Context:
         self._items: list[tuple[int, str]] = []  # indentation and line of the lead-in and of each item that is open
         self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
         self._rows: list[str] = []  # the first two of the table
+        self._fence = ""  # the line that opens the code
 
     def above(self, block: Block) -> str:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
         line = self._text[block.start : block.end]
+        if block.kind is BlockKind.CODE:
+            return self._above_code(line)
+        self._fence = ""
         if block.kind is BlockKind.ROW or (len(self._rows) == 1 and is_separator(line)):
             self._items = []
             return self._above_row(line, is_first=block.is_loose)
@@ -472,6 +482,16 @@ class Context:
         elif block.kind is BlockKind.HEADING:
             self._items, self._markers = [], {}
         return ""
+
+    def _above_code(self, line: str) -> str:
+        fence, self._rows = self._fence, []
+        if not fence:
+            self._fence = line
+            return ""
+        mark = _FENCE.match(fence)
+        if mark and line.startswith(mark[1]) and not line.strip(mark[1][0]):
+            self._fence = ""
+        return f"{fence}\n"
 
     def _above_row(self, line: str, *, is_first: bool) -> str:
         if is_first:
@@ -502,7 +522,9 @@ def is_lead(sentence: str) -> bool:
     >>> is_lead("The cover does not include:"), is_lead("It is **open**.")
     (True, False)
     """
-    return len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "："))
+    return (
+        len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "：")) and not sentence.endswith(":::")
+    )
 
 
 def speaker(text: str, start: int = 0) -> str:
@@ -520,6 +542,106 @@ def speaker(text: str, start: int = 0) -> str:
     """
     label = _SPEAKER.match(text, start)
     return label[1] if label else ""
+
+
+_CODE_SPAN = re.compile(r"(?<![`\\])(`{1,3})(?!`)([^`]{1,500})(?<!`)\1(?!`)")
+_KEPT = "\ue001"  # stands for a span of code
+_LABEL = r"\[[^\[\]\n]{0,300}\]"
+_TARGET = r"\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s[\"'][^\"'\n]{0,200}[\"'])?\)"
+_LINK = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\]{_TARGET}")
+_BADGE = re.compile(rf"\[!{_LABEL}(?:{_TARGET}|{_LABEL})\](?:{_TARGET}|{_LABEL})")
+_REFERENCE = re.compile(r"(?<![\w\])])!?\[(?=[^\[\]\n]*[^\W\d_])([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,300}\]")
+_DEFINITION = re.compile(
+    r"(?:^|\n) {0,3}\[[^\[\]^\n]{1,300}\]:[ \t]+<?[^\s<>]*[:/.#][^\s<>]*>?(?:[ \t]+[\"'(][^\n]{0,300})?(?=\n|\Z)"
+)
+_NOTE = re.compile(r"\[\^[^\[\]\s]{1,60}\]:?")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(?!(?<=__)\w+__)((?:(?!\1).){1,500}?)(?<=\S)\1", re.DOTALL)
+_EMPHASIS = re.compile(
+    r"(?<![\w*\\])\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s\\])\*(?![\w*])|(?<![\w\\])_(?=[^\s_])([^_]{1,500}?)(?<=[^\s\\])_(?!\w)"
+)
+_STRUCK = re.compile(r"~~(?=[^\s~])([^~\n]{1,500})(?<=\S)~~")
+_ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
+_COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
+_WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
+_TAG = re.compile(
+    r"</?(a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li"
+    r"|mark|ol|p|picture|pre|q|s|samp|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)"
+    r"(\s[^<>]{0,1000})?\s?/?>",
+    re.IGNORECASE,
+)
+_VOID = ("br", "hr", "img", "source")
+_APART = ("br", "dd", "dt", "li", "p", "td", "th", "tr", "div", "summary", "h1", "h2", "h3")
+_ALERT = re.compile(r"(?:^|(?<=\s))\[!([A-Za-z]{3,12})\][+-]?")
+_CONTAINER = re.compile(r"(?:^|(?<=\n))[ \t]*:{3,}[ \t]*(?:\{[^{}\n]{0,200}\}|[\w-]{0,30})")
+_ATTRIBUTES = re.compile(r"\s?\{(?::\s?|[#.])[^{}\n]{1,200}\}|\{%[^{}\n]{1,200}%\}")
+_DEFINES = re.compile(r"(?<=[\w)*`])\n[ \t]*:[ \t]+(?=\S)")  # a term above its definition
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[a-zA-Z]{2,31});")
+
+
+def plain(text: str) -> str:
+    r"""The text of a sentence or heading as a reader of Markdown sees it: without the marks of links, emphasis, code and notes.
+
+    A link becomes its label, a picture its description, a span of code its words. A badge (a picture in a link) and the
+    definition of a link leave nothing. HTML tags go if they are known and closed in the same text. What is no markup
+    stays: ``2 * 3 * 4``, ``snake_case``, ``__init__``, ``vector<T>``.
+
+    Examples
+    --------
+    >>> plain("see **the [manual](http://example.org/a_(b))**, *or* `a*b*c`[^1] &amp; <b>__init__</b>")
+    'see the manual, or a*b*c & __init__'
+    """
+    kept: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        kept.append(match[2].strip())
+        return _KEPT
+
+    if "`" in text and _KEPT not in text:
+        text = _CODE_SPAN.sub(keep, text)
+    if "[" in text:
+        text = _without_links(text)
+    if "<" in text:
+        text = _without_tags(_WEB_ADDRESS.sub(r"\1", text))
+    if "**" in text or "__" in text:
+        text = _BOLD.sub(r"\2", text)
+    if "*" in text or "_" in text:
+        text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+    if "~~" in text:
+        text = _STRUCK.sub(r"\1", text)
+    if "\\" in text and not _COMMAND.search(text):
+        text = _ESCAPE.sub(lambda match: match[1] or "", text)
+    if "{" in text:
+        text = _ATTRIBUTES.sub("", text)
+    if ":::" in text:
+        text = _CONTAINER.sub("", text)
+    if "\n" in text:
+        text = _DEFINES.sub(": ", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    return re.sub(_KEPT, lambda _: kept.pop(0), text) if kept else text
+
+
+def _without_links(text: str) -> str:
+    text = _DEFINITION.sub("", _BADGE.sub("", text))
+    for _ in range(1 + ("![" in text)):  # a picture may be in a label
+        text = _LINK.sub(r"\1", text)
+    text = _NOTE.sub("", _REFERENCE.sub(r"\1", text))
+    return _ALERT.sub(lambda match: f"{match[1].capitalize()}:", text) if "[!" in text else text
+
+
+def _without_tags(text: str) -> str:
+    """The text without the HTML tags that have a partner, attributes, or need no partner, and without lines of nothing but tags."""
+    names = [match[0][: 2 + match[0].startswith("</") + len(match[1])].lower() for match in _TAG.finditer(text)]
+    opened = {name[1:].rstrip("> /") for name in names if name[1] != "/"}
+    closed = {name[2:].rstrip("> /") for name in names if name[1] == "/"}
+
+    def shown(match: re.Match[str]) -> str:
+        name = match[1].lower()
+        is_markup = name in _VOID or (name in opened and name in closed) or (match[2] and "=" in match[2])
+        return (" " if name in _APART else "") if is_markup else match[0]
+
+    lines = text.split("\n")
+    return "\n".join(_TAG.sub(shown, line) if _TAG.sub("", line).strip() else "" for line in lines)
 
 
 def _marker_kind(line: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
-from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator, speaker
+from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator, plain, speaker
 
 
 class Unit(NamedTuple):
@@ -38,8 +38,7 @@ class Unit(NamedTuple):
 _HAS_WORD = re.compile(r"[^\W_]")
 _MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s+(?:\[[ xX]\]\s+)?")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s\"[^\"\n]{0,200}\")?\)")
-_BOLD = re.compile(r"(\*\*|__)(?=\S)((?:(?!\1).){1,500}?)(?<=\S)\1")
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
@@ -47,6 +46,8 @@ _BEFORE = re.compile(r"(?:^|\n)[ \t>*_#-]*\Z")  # between the start of a line an
 _AFTER = re.compile(r"[ \t*_]*(?:\n|\Z)")
 _NEAR = 500  # characters before and after a line, in which the lines of other speakers are looked for
 _TOTAL = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
+_CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")
+_BAR = "\ue001"  # stands for a bar in code
 _CELL = re.compile(r"(?<!\\)\||\t")
 
 
@@ -67,11 +68,23 @@ def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[
     Iterator
         The units.
     """
-    heading = " ".join(headings[-1].split()) if headings else ""
+    heading = " ".join(plain(headings[-1]).split()) if headings else ""
     size = len(above)
-    for unit in _with_questions(_without_lead_ins(_units(above + text, heading)), above + text):
+    whole = _closed(above + text)
+    for unit in _with_questions(_without_lead_ins(_units(whole, heading)), whole):
         if unit.start >= size:
             yield unit._replace(start=unit.start - size, end=unit.end - size)
+
+
+def _closed(text: str) -> str:
+    """The text of a chunk with the end of the code that goes on in the next chunk; it has a language, or begins the chunk."""
+    fence = ""
+    for match in _FENCE_LINE.finditer(text):
+        if not fence:
+            fence = match[1] if match[2] or match.start() == 0 else ""
+        elif not match[2] and match[1].startswith(fence):
+            fence = ""
+    return f"{text}\n{fence}" if fence else text
 
 
 def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
@@ -159,26 +172,18 @@ def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
-            lead = " ".join(
-                _words(_MARKER.sub("", line.strip(), count=1)) for line in lead.splitlines() if line.strip()
-            )
+            lead = " ".join(_words(_unmarked(line.strip())) for line in lead.splitlines() if line.strip())
             yield from ((unit, lead) for unit in _prose(text, block, heading, lead))
     yield from ((unit, "") for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
 
 
-def plain(text: str) -> str:
-    """The text without Markdown links and bold marks; a link becomes its label.
+def _without_bars(match: re.Match[str]) -> str:
+    return match[0].replace("|", _BAR)
 
-    Examples
-    --------
-    >>> plain("see **the [manual](http://example.org/a_(b))**")
-    'see the manual'
-    """
-    if "](" in text:
-        text = _LINK.sub(r"\1", text)
-    if "**" in text or "__" in text:
-        text = _BOLD.sub(r"\2", text)
-    return text
+
+def _unmarked(line: str) -> str:
+    marker = _MARKER.match(line)
+    return line[marker.end() :] if marker else line
 
 
 def _words(text: str) -> str:
@@ -208,8 +213,12 @@ def _label(text: str, block: Block) -> str:
     return f"{name}: " if name.isupper() or speaker(before) or speaker(after) else ""
 
 
-def _cells(line: str) -> list[str]:
+def _cells(line: str, *, count: int = 0) -> list[str]:
+    """The texts of a row; bars in code do not divide it if it has the given number of cells then, and another one otherwise."""
     parts = _CELL.split(line) if "|" in line or "\t" in line else [line]
+    if "`" in line and count and len(parts) != count:
+        whole = [part.replace(_BAR, "|") for part in _CELL.split(_CODE.sub(_without_bars, line))]
+        parts = whole if len(whole) == count else parts
     return [" ".join(plain(part.replace("\\|", "|")).split()) for part in parts]
 
 
@@ -226,7 +235,7 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
     for number, row in enumerate(rows):
         if is_separator(text[row.start : row.end]):
             continue
-        cells = _cells(text[row.start : row.end])
+        cells = _cells(text[row.start : row.end], count=len(labels))
         inner = cells[1:-1] if len(labels) > 3 else []
         if number + 1 < len(rows) and len(inner) > 1 and inner[0] and not any(inner[1:]):
             section = [inner[0].rstrip(":")]
@@ -234,8 +243,9 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
         named = [
             f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
         ]
-        is_pair = bool(labels) and not any(labels) and len(named) == 2 and not named[0].endswith(":")
-        words = "; ".join([*section, (": " if is_pair else "; ").join(named)])
+        is_pair = bool(labels) and not any(labels) and len(named) == 2
+        between = " " if is_pair and named[0].endswith(":") else ": " if is_pair else "; "
+        words = "; ".join([*section, between.join(named)])
         section = [] if inner and _TOTAL.match(inner[0]) else section
         if _HAS_WORD.search(words):
             yield Unit(row.start, row.end, words, heading, BlockKind.ROW)

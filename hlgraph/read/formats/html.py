@@ -390,7 +390,8 @@ def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
     # The second: an element of a component, or of a vocabulary such as inline XBRL.
     is_label = tag == "button" and re.fullmatch(r"h[1-6]", str(element.getparent().tag))
-    is_free = is_label or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
+    is_in_code = tag in _IN_CODE and next(element.iterancestors("code"), None) is not None
+    is_free = is_label or is_in_code or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
     if tag in _TEXT_OF:
         text = _TEXT_OF[tag](element)
         for child in list(element):
@@ -484,6 +485,9 @@ def _append_run(element: HtmlElement, run: HtmlElement) -> None:
         element.append(run)
 
 
+_IN_CODE = frozenset(
+    ["a", "b", "code", "del", "em", "i", "s", "strong"]
+)  # in code, the extraction moves them to its front
 _INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
 _MAIN = "//main[not(ancestor::main)] | //*[@role='main'][not(self::main or ancestor::*[@role='main'] or .//main)]"
 _BESIDE = re.compile(

@@ -29,6 +29,7 @@ _MOST_LOST = 0.005  # of the characters of a page
 _MOST_PARENTS = 32
 _MOST_FORMS = 10_000  # drawn on a page, with those in forms: bounds the time that it takes
 _DRAWS = re.compile(rb"/([^\s/\[\]<>(){}%]{1,127})\s+Do\b")
+_NO_HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
 _MEND = "repair it, e.g. with qpdf"
@@ -104,7 +105,8 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             comments += count_here
             pages.append("\n\n".join(filter(None, (text, *lines))))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
-    return rejoined(pages), comments
+    # a line of a page that begins with "# " is code, no heading of Markdown
+    return [_NO_HEADING.sub("    ", page) for page in rejoined(pages)], comments
 
 
 def _without_breaks(text: str) -> str:

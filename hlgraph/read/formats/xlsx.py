@@ -28,6 +28,7 @@ from hlgraph.read.tables import sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
+    from openpyxl import Workbook
     from openpyxl.cell.cell import Cell, MergedCell
 
 _MOST_ELEMENTS = 10_000_000  # a sheet is parsed row by row
@@ -42,6 +43,8 @@ _NO_VALUE = re.compile(
 _HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\b[^<>]*>([^<]*)<")
 _CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5,6})')
 _CORE = "docProps/core.xml"
+_STYLES = "xl/styles.xml"
+_EMPTY_FILL = re.compile(rb"<fill\s*/>|<fill>\s*</fill>")
 _PROPERTIES = {
     "creator": "author",
     "subject": "subject",
@@ -69,10 +72,6 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The file is damaged, needs a password, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
     """
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("xlsx", "reading XLSX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     lacking: list[str] = []
@@ -81,7 +80,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # openpyxl warns about parts that it drops; none of them is text
         check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        book = _book(data)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
             stored = _Stored(data, sheet)
@@ -121,15 +120,11 @@ def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOption
     ReadError
         The file cannot be read, has no such sheet, or its header names a column twice.
     """
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("xlsx", "reading XLSX") from error
     data = read_bounded(origin, stream, limit=options.max_bytes)
     check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        book = _book(data)
     wanted = options.rows.sheet if options.rows else ""
     if wanted and wanted not in book.sheetnames:
         there = ", ".join(map(repr, book.sheetnames))
@@ -287,6 +282,23 @@ def _shown(cell: Cell | MergedCell) -> str:
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     return value.isoformat() if isinstance(value, date | time) else clean_title(str(value))
+
+
+def _book(data: bytes) -> Workbook:
+    """The workbook; a style without a pattern, of which openpyxl knows nothing, gets one."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtraError("xlsx", "reading XLSX") from error
+    try:
+        return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    except TypeError:
+        mended = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(mended, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                part = old.read(name)
+                new.writestr(name, _EMPTY_FILL.sub(b"<fill><patternFill/></fill>", part) if name == _STYLES else part)
+        return openpyxl.load_workbook(mended, read_only=True, data_only=True, keep_links=False)
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:

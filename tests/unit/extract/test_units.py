@@ -138,3 +138,68 @@ def test_the_items_of_a_long_list_have_their_lead_in_in_every_chunk() -> None:
 def test_the_words_of_a_title_need_no_antecedent() -> None:
     sentence = "The bridge was opened by the mayor on 12 May 1881."
     assert texts(sentence, title="The bridge") == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("Zorb was written by *Ada Falk* in `1999`.", "Zorb was written by Ada Falk in 1999."),
+        ("It is ***very*** _fast_ and ~~slow~~.", "It is very fast and slow."),
+        ('See [the manual](http://a.b/c_(d) "Manual") and <https://bsd.org>.', "See the manual and https://bsd.org."),
+        ("It runs on [Linux][lin] and [BSD][].[^1]\n[lin]: https://linux.org", "It runs on Linux and BSD."),
+        ("[^1]: Measured by Ben Moro.", "Measured by Ben Moro."),
+        ("[![Build](a.svg)](http://ci) ![The pump](p.png) was built.", "The pump was built."),
+        ("The cell [1][2] of a[i][j] stays.", "The cell [1][2] of a[i][j] stays."),
+        (
+            "Use snake_case, __init__, 2 * 3 * 4, vector<T> and *args.",
+            "Use snake_case, __init__, 2 * 3 * 4, vector<T> and *args.",
+        ),
+        ("Then `a*b*c`, ``x`` and `<b>` differ.", "Then a*b*c, x and <b> differ."),
+        (
+            "Press <kbd>Ctrl</kbd> or <b>see</b> <placeholder>.<br/>Done &amp; \\*dusted\\*.",
+            "Press Ctrl or see <placeholder>. Done & *dusted*.",
+        ),
+        ("The <b> tag of C:\\Temp\\_x stays.", "The <b> tag of C:\\Temp\\_x stays."),
+        ("> [!WARNING]\n> Never open it.", "Warning: Never open it."),
+        ("Valve\n: A part that opens.", "Valve: A part that opens."),
+        (":::tip Hint\nUse two cores of it all.\n:::", "Hint Use two cores of it all."),
+    ],
+)
+def test_a_statement_has_the_words_that_a_reader_of_markdown_sees_and_the_span_of_the_source(
+    written: str, shown: str
+) -> None:
+    [extraction] = LocalExtractor().extract([ChunkInput(written)])
+    assert " ".join(each.text for each in extraction.propositions) == shown
+    assert extraction.propositions[-1].end in (len(written), len(written.removesuffix("\n:::")))
+
+
+def test_the_heading_of_a_chunk_has_no_markup() -> None:
+    assert texts("It pumps oil.", headings=("The **Zorb** [guide](https://x.org/g)",)) == [
+        "The Zorb guide: It pumps oil."
+    ]
+
+
+@pytest.mark.parametrize(("cell", "value"), [("`-c`", "-c"), ("`a|b`", "a|b"), ("`a \\| b`", "a | b")])
+def test_a_bar_in_code_does_not_divide_a_cell(cell: str, value: str) -> None:
+    table = f"| Option | Default |\n| --- | --- |\n| {cell} | 3 |\n| `x` | 4 |"
+    assert texts(table)[0] == f"Option: {value}; Default: 3"
+
+
+def test_code_that_two_chunks_share_is_code_in_both() -> None:
+    code = "\n".join(f"# Step {number} begins here\nrun the pump {number} --slowly" for number in range(60))
+    document = Document("a", f"Run it.\n\n```bash\n{code}\n```\n\nThen stop it.", "Pump")
+    spans = ContentDefinedChunker(max_tokens=256).chunk(document)
+    chunks = [
+        ChunkInput(document.text[span.start : span.end], headings=span.headings, above=span.above) for span in spans
+    ]
+    assert len(chunks) > 2
+    for extraction in LocalExtractor().extract(chunks):
+        assert not [each.text for each in extraction.propositions if each.text.startswith("Step") or "`" in each.text]
+
+
+def test_bars_in_code_make_no_row() -> None:
+    assert texts("* The type is `a | null | b` since 2.0 came.") == ["The type is a | null | b since 2.0 came."]
+
+
+def test_a_key_with_a_colon_and_its_value_are_a_pair() -> None:
+    assert texts("|  |  |\n| --- | --- |\n| Status: | Base |\n| Source | mod.c |") == ["Status: Base", "Source: mod.c"]

@@ -274,7 +274,7 @@ def test_markdown_front_matter_becomes_metadata(tmp_path: Path) -> None:
     ("text", "title"),
     [
         ("intro\n\n# First\n# Second\n", "First"),
-        ("```sh\n# comment\n~~~\n```\n\n  # Real *one* ##\n", "Real *one*"),
+        ("```sh\n# comment\n~~~\n```\n\n  # Real *one* ##\n", "Real one"),
         ("#hashtag\n## Second level\n", "a"),
         ("    # code\n", "a"),
         ("---\na: 1\n---\n# Behind\n", "Behind"),
@@ -330,3 +330,23 @@ def test_a_date_that_does_not_exist_is_a_warning_and_the_document_stays(tmp_path
 
 def test_markdown_with_nothing_behind_its_front_matter_is_empty(tmp_path: Path) -> None:
     assert "is empty" in error(given(tmp_path / "a.md", b"---\na: 1\n---\n\n")).reason
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "title"),
+    [
+        ("# A <!-- no\n\nreader --> pump", "# A  pump", "A pump"),
+        ("A `<!-- code -->` and <!-- is open", "A `<!-- code -->` and <!-- is open", "a"),
+        ("```\n<!-- x -->\na | b\n--- | ---\n```", "```\n<!-- x -->\na | b\n--- | ---\n```", "a"),
+        ("Name | Port\n--- | ---\nalpha | 80\n\na | b", "| Name | Port |\n| --- | --- |\n| alpha | 80 |\n\na | b", "a"),
+        ("A <svg><path d='M 4'/></svg>pump <style>p {}</style>", "A pump ", "a"),
+        ("| Name | Port |\n| --- | --- |\n| a | 80 |", "| Name | Port |\n| --- | --- |\n| a | 80 |", "a"),
+        ("# ![](logo.png)\n# **The** [pump](x)", "# ![](logo.png)\n# **The** [pump](x)", "The pump"),
+        ('<h1 align="center">The pump</h1>', '<h1 align="center">The pump</h1>', "The pump"),
+    ],
+)
+def test_hidden_html_of_markdown_is_left_out_and_narrow_tables_get_bars(
+    written: str, text: str, title: str, tmp_path: Path
+) -> None:
+    found = document(given(tmp_path / "a.md", written.encode()))
+    assert (found.text, found.title) == (text, title)

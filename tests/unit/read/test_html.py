@@ -404,3 +404,12 @@ def test_a_filing_keeps_what_inline_xbrl_says_of_its_numbers_as_details_of_their
     assert details["The share of women was 41.5 %."] == ("past", found.details[2].text)
     other = replace(found, details=())
     assert compare(other, "c", stored=comparison.source, processing=()) is not None
+
+
+@pytest.mark.parametrize("tag", ["em", "b", "a", "code", "strong"])
+def test_marked_words_in_code_stay_in_their_place(tag: str, tmp_path: Path) -> None:
+    page = f"<main><p>The <code>apt purge <{tag}>package</{tag}> -y</code> command removes it.</p><p>It asks first.</p></main>"
+    (tmp_path / "a.html").write_text(page)
+    [document] = read([str(tmp_path / "a.html")])
+    assert isinstance(document, Document)
+    assert "The apt purge package -y command removes it." in document.text.replace("`", "")

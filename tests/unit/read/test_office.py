@@ -457,3 +457,19 @@ def test_a_note_of_a_book_follows_its_paragraph_and_lost_text_is_named(tmp_path:
     assert isinstance(document, Document), document
     assert f"{MADE}[1]\n\n[1] In Sarn.\n\n{OIL}" in "\n\n".join(line for line in document.text.splitlines() if line)
     assert all("Recall" in document.text or "Recall" in warning for warning in document.warnings or [document.text])
+
+
+def test_a_style_without_a_pattern_is_no_reason_to_refuse_a_workbook(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook())) as before, zipfile.ZipFile(out, "w") as after:
+        for name in before.namelist():
+            part = before.read(name)
+            after.writestr(
+                name, part.replace(b'<fills count="2"><fill><patternFill/></fill>', b'<fills count="2"><fill/>')
+            )
+    assert b"<fill/>" in zipfile.ZipFile(out).read("xl/styles.xml")
+    found = only(tmp_path / "a.xlsx", out.getvalue())
+    whole = only(tmp_path / "b.xlsx", workbook())
+    assert isinstance(found, Document)
+    assert isinstance(whole, Document)
+    assert found.text == whole.text

@@ -22,6 +22,7 @@ from hlgraph.read.print_order import in_reading_order, rejoined
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.text import BlockKind, blocks
 
 
 def pdf(pages: Sequence[str], title: str = "", author: str = "") -> bytes:
@@ -551,3 +552,10 @@ def test_a_table_of_aligned_columns_goes_on_on_the_next_page_without_its_header(
     assert head in first
     assert (head in rest) == goes_on
     assert all(word in rest for row in second for cell in row for word in cell.split())
+
+
+def test_a_comment_in_code_is_no_heading(tmp_path: Path) -> None:
+    found = only(tmp_path / "a.pdf", placed([(60.0, "# unset the variable")], [(60.0, "make the pump run")]))
+    assert isinstance(found, Document)
+    assert [block.kind for block in blocks(found.text)] == [BlockKind.PROSE]
+    assert "# unset the variable" in found.text
