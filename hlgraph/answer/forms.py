@@ -51,6 +51,10 @@ _OPPOSITES = tuple(
         ("approved accepted", "rejected refused"),
     )
 )
+_LEAD_IN = re.compile(
+    r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
+)
+_AFTER_HYPHEN = re.compile(r"(?<=\w)-\w+")  # the third-most is not the most
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
 _LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
@@ -75,14 +79,14 @@ def places_of(piece: Evidence) -> list[str]:
 
 
 def is_yes_no(question: str) -> bool:
-    """Whether a question asks for yes or no: it begins with an auxiliary and offers no alternatives.
+    """Whether a question asks for yes or no: it begins with an auxiliary, or has one after a lead-in, and offers no alternatives.
 
     Examples
     --------
-    >>> [is_yes_no(text) for text in ("Was it built in 1931?", "Is A or B older?", "Who was it?")]
-    [True, False, False]
+    >>> [is_yes_no(text) for text in ("Was it built in 1931?", "In 1931, was it built?", "Is A or B older?", "Who was it?")]
+    [True, True, False, False]
     """
-    first = words(question)[:1]
+    first = words(_LEAD_IN.sub("", question))[:1]
     return bool(first) and first[0] in _AUXILIARIES and compared(question) is None
 
 
@@ -170,7 +174,7 @@ def has_opposite(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
-    asked, said = set(words(question)), set(words(text))
+    asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
     pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
     return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
 
