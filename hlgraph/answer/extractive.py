@@ -449,10 +449,10 @@ class _Pool:
         )
 
     def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
-        """Whether the first of an answer, in its context, has what is asked, and other pieces only what identifies its subject.
+        """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
 
-        Its context is the sentence before it, and the definition of the subject of its source. Other pieces may have what stands
-        in a relative clause and, if one of them leads to it, what stands beside a name ("the director of Atomised").
+        Its context is the sentence before it, and the definition of the subject of its source. Other pieces may have what
+        stands in a relative clause and, if one of them leads to it, what stands beside a name ("the director of Atomised").
         """
         if self.is_plural or self.is_compound:
             return True
@@ -564,11 +564,11 @@ def extractive_answer(
     fitted to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every
     constraint of the question (names, numbers, telling words), and the first has the kind of answer that it asks for. The first
     has them itself, or in the sentence before it or the definition of the subject of its source, but for what stands in a
-    relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Otherwise the text says which constraints no statement
-    meets: first if they are one or two names or numbers of a short question, else last. Words without which the question means
-    the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The answer is refused if it is not
-    supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for this reason. Questions of yes
-    or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Otherwise the text says
+    which constraints no statement meets: first if they are one or two names or numbers of a short question, else last. Words
+    without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
+    answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for
+    this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
