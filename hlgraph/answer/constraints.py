@@ -29,7 +29,8 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
     word words together up out over back off away behind along who's where's what's how's when's why's older
     elder younger oldest youngest bigger larger smaller taller higher longer shorter earliest latest sooner
-    colour color shape size anybody anyone anything somebody someone something everybody everyone"""
+    company firm organisation organization colour color shape size anybody anyone anything somebody someone something everybody
+    everyone"""
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 

@@ -333,8 +333,9 @@ def chosen(
     (:mod:`hlgraph.answer.assertion`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
 
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
-       constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is its piece with the highest score once the words that
-       are no names count fully, and the other constraints not at all; one with all names and numbers of the question goes before.
+       constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is
+       its piece with the highest score once the words that are no names count fully, and the other constraints not at all; one
+       with all names and numbers of the question goes before.
     2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
        source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.
