@@ -30,6 +30,7 @@ _RESERVE = re.compile(
 _AND_WILL = re.compile(
     r"(?<=\w),? and (?:will|shall|would|may|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
+_STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
     r"\b(?:almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to|attempted to"
@@ -119,7 +120,8 @@ def has_reserve(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
-    return any(match[0].lower() not in question.lower() for match in _RESERVE.finditer(text))
+    asked, cues = question.lower(), (match[0].lower() for match in _RESERVE.finditer(text))
+    return any((cue if " " in cue else cue[:_STEM]) not in asked for cue in cues)
 
 
 def without_plans(text: str) -> str:

@@ -34,6 +34,7 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LEAST_ALIKE = 0.975  # of a question to the same without slight words
 LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
 _PHRASE = re.compile(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
-from hlgraph.answer.constraints import LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
+from hlgraph.answer.constraints import DAYS, LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
 from hlgraph.answer.forms import body_of, compared, comparison, counted, has_opposite, is_yes_no, places_of, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
@@ -75,16 +75,16 @@ _BY_NOUN = {
 }
 _NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
-    r"\b(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
+    r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
+    r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
 _NUMERALS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
 _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
     r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
-    rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *_DAYS))})s?\b"
+    rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
 )
@@ -94,7 +94,9 @@ _LOWER_PLACE = re.compile(
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
-_BY_NOUN_PHRASE = re.compile(r"([a-z]+) by (?:the|an?|its|his|her|their) [a-z]{3,}")
+_BY_NOUN_PHRASE = re.compile(
+    r"([a-z]+)(?: (?:out|up|off|down))? by (?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
+)
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
 _REASON = re.compile(
@@ -105,10 +107,10 @@ _REASON = re.compile(
 )
 _FREQUENCY = re.compile(
     r"\b(?:once|twice|times|every|each|per|hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual\w*|always|never|rarely|often"
-    rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(_DAYS)})s)\b",
+    rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
     re.IGNORECASE,
 )
-_NOT_NAMES = frozenset((*MONTHS, *_DAYS))
+_NOT_NAMES = frozenset((*MONTHS, *DAYS))
 
 
 def expected(question: str) -> Expected:
@@ -271,7 +273,7 @@ _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why
 _JOINS = re.compile(
     r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
     rf"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?"
-    rf"(?!(?i:{'|'.join((*MONTHS, *_DAYS))})s?\b)[^\W\d_a-zß-öø-ÿ\s]"
+    rf"(?!(?i:{'|'.join((*MONTHS, *DAYS))})s?\b)[^\W\d_a-zß-öø-ÿ\s]"
     r"|\b(?:of|by|from)\s+(?:the|an?|what|which)\s+[a-zß-öø-ÿ]"
 )
 # "Who is the mayor of Tarn?" names one thing only.
