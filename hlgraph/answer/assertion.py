@@ -30,6 +30,7 @@ _RESERVE = re.compile(
 _AND_WILL = re.compile(
     r"(?<=\w),? and (?:will|shall|would|may|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
+_STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
     r"\b(?:almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to|attempted to"
@@ -71,7 +72,10 @@ _OWNER = re.compile(
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
 _UNTIL, _SINCE = "until till before to", "from since after"
 _AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
-_AT_END = re.compile(rf"([a-z]+) (in|at|on|from|to|for|with|near|by) ({_NAMED})\W*$")
+_AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
+_FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
+_OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
+_OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -116,7 +120,8 @@ def has_reserve(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
-    return any(match[0].lower() not in question.lower() for match in _RESERVE.finditer(text))
+    asked, cues = question.lower(), (match[0].lower() for match in _RESERVE.finditer(text))
+    return any((cue if " " in cue else cue[:_STEM]) not in asked for cue in cues)
 
 
 def without_plans(text: str) -> str:
@@ -173,7 +178,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
 
     - "Sarn sued Brask" for "Did Brask sue Sarn?": a name right before or after the verb has the other role.
     - "born in Tolk and died in Sarn" for "Was she born in Sarn?": the last verb and preposition have another name.
-    - "from 1990" for "until 1990".
+    - "the motion of Carla Voss" for "the motion of Ben Moro", "voted against it" for "voted for it", "from 1990" for "until 1990".
     - "Red Sky was printed in Cork" for "Who printed Red Sky?".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
@@ -249,18 +254,23 @@ def _is_after_not_before(question: str, text: str) -> bool:
 
 
 def _is_elsewhere(question: str, text: str) -> bool:
-    match = _AT_END.search(question)
-    if match is None:
-        return False
-    verb, preposition, name = match.groups()
+    """Whether a text has another name, or the opposite preposition, after each word of the question that has a name after it."""
+    for verb, preposition in _FOR_OR_AGAINST.findall(question):
+        said = {own for word, own in _FOR_OR_AGAINST.findall(text) if Statements([word]).has(verb)}
+        if _OPPOSITE[preposition] in said and preposition not in said:
+            return True
+    return any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
+
+
+def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
     if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
         return False
     parts = [
         _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
         for place in re.finditer(rf"([^\W\d_]+) {preposition} (?=(?:the )?[^\W\d_a-z])", text)
-        if Statements([place[1].lower()]).has(verb)
+        if Statements([place[1].lower()]).has(word)
     ]
-    return bool(parts) and not any(Statements([part]).has(word) for part in parts for word in name.split())
+    return bool(parts) and not any(Statements([part]).has(own) for part in parts for own in name.split())
 
 
 def _roles(question: str) -> Iterator[tuple[str, str, bool]]:

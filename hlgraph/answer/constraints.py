@@ -6,6 +6,7 @@ A word is met by itself, by a form of it, or by a word that states the same thin
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,10 +29,12 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
     word words together up out over back off away behind along who's where's what's how's when's why's older
     elder younger oldest youngest bigger larger smaller taller higher longer shorter earliest latest sooner
-    colour color shape size anybody anyone anything somebody someone something everybody everyone"""
+    company firm organisation organization colour color shape size anybody anyone anything somebody someone something everybody
+    everyone"""
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LEAST_ALIKE = 0.975  # of a question to the same without slight words
 LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
 _PHRASE = re.compile(
@@ -39,6 +42,8 @@ _PHRASE = re.compile(
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
 _DIGIT = re.compile(r"\d")
+_CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
+_ARTICLES = frozenset(("The", "A", "An", "I"))
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
 # Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
 _OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welcher welches wurde wurden ist sind und von zu mit für im
@@ -92,6 +97,10 @@ def constraints_of(question: str) -> Constraints:
     apart = STOP_WORDS.union(MONTHS)
     phrases = tuple(f"{word} {number}" for word, number in _PHRASE.findall(question) if fold(word) not in apart)
     offices = tuple(match[0] for match in _OFFICE.finditer(question) if fold(match[1]) not in apart)
+    titles = (match[0].removeprefix("The ").removeprefix("A ") for match in _CAPITALISED.finditer(question))
+    offices += tuple(  # "Out Here" is a name made of function words
+        title for title in titles if any(fold(word) in STOP_WORDS for word in title.split() if word not in _ARTICLES)
+    )
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
     numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
     rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
@@ -197,9 +206,13 @@ def _groups() -> Mapping[str, frozenset[int]]:
     """The numbers of the groups of ``synonyms.txt`` that hold each word."""
     lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
     groups: defaultdict[str, set[int]] = defaultdict(set)
-    for number, line in enumerate(lines):
-        for word in () if line.startswith("#") else line.split():
-            groups[word].add(number)
+    numbers = itertools.count()
+    for line in lines:
+        asked, colon, stated = line.partition(":")
+        for other in stated.split() if colon else [""]:
+            number = next(numbers)
+            for word in () if line.startswith("#") else [*asked.split(), *filter(None, [other])]:
+                groups[word].add(number)
     return {word: frozenset(numbers) for word, numbers in groups.items()}
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
-from hlgraph.answer.constraints import LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
+from hlgraph.answer.constraints import DAYS, LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
 from hlgraph.answer.forms import body_of, compared, comparison, counted, has_opposite, is_yes_no, places_of, verdict
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NEAR = 3  # number of words after "what" or "which" in which the noun is looked up that names the kind of answer
 _VERBS = frozenset(("is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will"))
 _AMOUNTS = frozenset(
-    ("many", "much", "long", "old", "far", "tall", "high", "large", "big", "often", "deep", "fast", "heavy", "wide")
+    ("many", "much", "long", "old", "far", "tall", "high", "large", "big", "deep", "fast", "heavy", "wide")
 )
 _SEVERAL = re.compile(
     r"\b(?:(?:which|what)\s+(?:(?:\d+|two|three|four|five)\s+)?(?!(?:is|was|does|has|its|his|this|serves|makes)\b)\w{2,}(?<![siu])s\b"
@@ -50,6 +50,7 @@ class Expected(Enum):
     TIME = "time"
     NUMBER = "number"
     REASON = "reason"
+    FREQUENCY = "frequency"
     ANY = "any"
 
 
@@ -74,16 +75,16 @@ _BY_NOUN = {
 }
 _NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
-    r"\b(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
+    r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
+    r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
 _NUMERALS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
 _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
     r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
-    rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *_DAYS))})s?\b"
+    rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
 )
@@ -93,7 +94,9 @@ _LOWER_PLACE = re.compile(
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
-_BY_NOUN_PHRASE = re.compile(r"([a-z]+) by (?:the|an?|its|his|her|their) [a-z]{3,}")
+_BY_NOUN_PHRASE = re.compile(
+    r"([a-z]+)(?: (?:out|up|off|down))? by (?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
+)
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
 _REASON = re.compile(
@@ -102,7 +105,12 @@ _REASON = re.compile(
     r"|to (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,})\b",
     re.IGNORECASE,
 )
-_NOT_NAMES = frozenset((*MONTHS, *_DAYS))
+_FREQUENCY = re.compile(
+    r"\b(?:once|twice|times|every|each|per|hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual\w*|always|never|rarely|often"
+    rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
+    re.IGNORECASE,
+)
+_NOT_NAMES = frozenset((*MONTHS, *DAYS))
 
 
 def expected(question: str) -> Expected:
@@ -125,6 +133,8 @@ def expected(question: str) -> Expected:
         if word in _BY_WORD:
             return _BY_WORD[word]
         following = words[at + 1 : at + 1 + _NEAR]
+        if word == "how" and following[:1] == ["often"]:
+            return Expected.FREQUENCY
         if word == "how":
             return Expected.NUMBER if following and following[0] in _AMOUNTS else Expected.ANY
         if word in ("what", "which"):
@@ -168,7 +178,7 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
 
     A person is a name (any word with a capital but the first); a place is a name after a preposition such as "in"; a time is a
     date, a duration, or a word such as "daily" or "before"; a number is in digits or a word; a reason follows a word such as
-    "because" or "to". This is a heuristic.
+    "because" or "to", a frequency is "once", "every" or "a week". This is a heuristic.
 
     Parameters
     ----------
@@ -187,8 +197,8 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     >>> [has_expected(Expected.TIME, text, asked=asked) for text in ("The bridge opened in 1931.", "The bridge fell in 1953.")]
     [False, True]
     """
-    if kind is Expected.REASON:
-        return _REASON.search(text) is not None
+    if kind in (Expected.REASON, Expected.FREQUENCY):
+        return (_REASON if kind is Expected.REASON else _FREQUENCY).search(text) is not None
     if kind is Expected.ANY or (kind in (Expected.PERSON, Expected.PLACE) and text == text.lower()):
         return True
     if kind is Expected.PERSON:
@@ -250,6 +260,9 @@ _NAMED = 0.3  # taken off for the names of the question: they say what a piece i
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
+_DEFINITE = re.compile(
+    r"\b(?i:the|its|his|her|their|this|that) (?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[A-Z\d])))"
+)
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -260,7 +273,7 @@ _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why
 _JOINS = re.compile(
     r"['’]s\b|(?<=\w )(?:that|who|whom|whose|which|where|when)\b"
     rf"|[a-zß-öø-ÿ]\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+)?"
-    rf"(?!(?i:{'|'.join((*MONTHS, *_DAYS))})s?\b)[^\W\d_a-zß-öø-ÿ\s]"
+    rf"(?!(?i:{'|'.join((*MONTHS, *DAYS))})s?\b)[^\W\d_a-zß-öø-ÿ\s]"
     r"|\b(?:of|by|from)\s+(?:the|an?|what|which)\s+[a-zß-öø-ÿ]"
 )
 # "Who is the mayor of Tarn?" names one thing only.
@@ -269,6 +282,13 @@ _ONE_STEP = re.compile(
     r"(?-i:[^\W\d_a-zß-öø-ÿ][\w’-]*)(?:\s+(?-i:[^\W\d_a-zß-öø-ÿ\s][\w’-]*))*\W*",
     re.IGNORECASE,
 )
+_RELATIVE = re.compile(r"\W*(?:\S+\s+){2,}?(?=(?:that|who|whom|whose|which|where|when)\b)")
+# What a name identifies: "director of the film Atomised", "Herzog's documentary".
+_BESIDE_NAME = re.compile(
+    r"[a-zß-öø-ÿ]+\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+){0,3}(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*\s*)+"
+    r"|[^\W\d_a-zß-öø-ÿ][\w-]*['’]s?(?:\s+[a-zß-öø-ÿ]+)?"
+)
+_GAP = 4  # most characters between two neighbouring sentences
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
 
@@ -281,8 +301,8 @@ class Chosen(NamedTuple):
     places : their places in the evidence, the answering one first
     uncovered : constraints of the question that none of them meets (:class:`hlgraph.answer.constraints.Constraints`)
     has_kind : the first has what the question asks for: a time, a number, a name or a place
-    is_whole : the first has all names and numbers of the question, and its source the rest; true, too, if the question asks
-        for several things or names its subject by way of another thing
+    is_whole : the first has what is asked, itself or in its context (:meth:`_Pool.selection`); true, too, if the question asks for
+        several things
     """
 
     places: tuple[int, ...]
@@ -315,8 +335,9 @@ def chosen(
     (:mod:`hlgraph.answer.assertion`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
 
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
-       constraints that it leaves unmet, is taken. The first of the answer is its piece with the highest score once the words that
-       are no names count fully, and the other constraints not at all; one with all names and numbers of the question goes before.
+       constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is
+       its piece with the highest score once the words that are no names count fully, and the other constraints not at all; one
+       with all names and numbers of the question goes before.
     2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
        source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.
@@ -339,20 +360,8 @@ def chosen(
     if not evidence:
         return Chosen((), constraints.all, has_kind=False)
     pool = _Pool(question, evidence, constraints=constraints, relevance=relevance)
-    places = pool.fewest(most)
-    around = [part for at in places for part in places_of(evidence[at])]
-    uncovered = Statements((evidence[at].text for at in places), places=around).unmet(constraints)
-    must_have = pool.kind is not Expected.ANY
-    first = places[0]
-    beside = [
-        at
-        for at in places
-        if at == first or (pool.sources[at] == pool.sources[first] and pool.is_named[at] and not pool.is_other[at])
-    ]
-    own = Statements((evidence[at].text for at in beside), places=places_of(evidence[first]))
-    may_join = pool.may_join and _ONE_STEP.fullmatch(question.strip()) is None
-    is_whole = may_join or (pool.is_named[first] and set(own.unmet(constraints)) <= set(uncovered))
-    return Chosen(places, uncovered, bool(pool.has_kind[first]) or not must_have, is_whole)
+    candidates = [pool.selection(places, constraints) for places in pool.ranked(most)]
+    return next((candidate for candidate in candidates if candidate.is_covered), candidates[0])
 
 
 class _Pool:
@@ -373,6 +382,7 @@ class _Pool:
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.is_compound = _COMPOUND.search(question) is not None
+        self.question, self.evidence = question, evidence
         self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
         extent = _extent(question)
         self.has_kind = np.array(
@@ -380,6 +390,10 @@ class _Pool:
         )
         noun = _WHICH.search(question)
         has_noun = [noun is not None and noun[1] not in LIGHT and Statements([text]).has(noun[1]) for text in bodies]
+        if noun:  # "the river flows" does not say which
+            unnamed = [noun[1] in _DEFINITE.findall(text) and text.count(noun[1]) == 1 for text in bodies]
+            self.has_kind &= ~np.array(unnamed)
+            has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
         own = _met(constraints.all, [Statements([text]) for text in bodies])
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
@@ -410,20 +424,65 @@ class _Pool:
         asked_for = own[:, own.shape[1] - words :] @ _shares(own[:, own.shape[1] - words :], light)
         self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
 
-    def fewest(self, most: int) -> tuple[int, ...]:
-        """The places of the chosen pieces, the answering one first."""
-        ranked = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
-        chains = [self._chain(at, most) for at in ranked[:_FIRSTS]]
-        places = max(chains, key=lambda chain: self.scores[chain[0]] - _UNMET * self._unmet(chain))
-        first = max(places, key=lambda at: (self.may_join or self.is_named[at], self.asking[at], -at))
-        places = [first, *(at for at in places if at != first)]
+    def ranked(self, most: int) -> list[tuple[int, ...]]:
+        """The places of the pieces of each chain, the answering one first; the best chain first."""
+        best = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
+        chains = [self._chain(at, most) for at in best[:_FIRSTS]]
+        chains.sort(key=lambda chain: -(self.scores[chain[0]] - _UNMET * self._unmet(chain)).round(9))
+        return [self._filled(chain, best, most) for chain in chains]
+
+    def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
+        """A chain with the answering piece first, and if several things are asked for, with further pieces."""
+        first = max(chain, key=lambda at: (self.may_join or self.is_named[at], self.asking[at], -at))
+        places = [first, *(at for at in chain if at != first)]
         while self.is_plural and len(places) < most:
-            close = [at for at in ranked if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
+            close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
             if not free:
                 break
             places.append(free[0])
         return tuple(places)
+
+    def selection(self, places: tuple[int, ...], constraints: Constraints) -> Chosen:
+        """What a chain of pieces leaves unmet, and whether it has what is asked."""
+        around = [part for at in places for part in places_of(self.evidence[at])]
+        uncovered = Statements((self.evidence[at].text for at in places), places=around).unmet(constraints)
+        return Chosen(
+            places, uncovered, bool(self.has_kind[places[0]]), self._says_it_itself(constraints, places, uncovered)
+        )
+
+    def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
+        """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
+
+        Its context is the sentence before it, and the definition of the subject of its source. Other pieces may have what
+        stands in a relative clause and, if one of them leads to it, what stands beside a name ("the director of Atomised").
+        """
+        if self.is_plural or self.is_compound:
+            return True
+        first, question = places[0], self.question
+        context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
+        said = Statements((self.evidence[at].text for at in context), places=places_of(self.evidence[first]))
+        lacks = {word for word in said.unmet(constraints) if word not in uncovered}
+        relative = _RELATIVE.match(question)
+        asked = question[: relative.end()] if relative else question
+        if any(self._leads(at, first) for at in places[1:]) and _ONE_STEP.fullmatch(question.strip()) is None:
+            asked = _BESIDE_NAME.sub(" ", asked)
+        elif not relative and not lacks.issubset(constraints.words):
+            return False
+        noun = _WHICH.search(question)
+        return lacks.isdisjoint({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+
+    def _is_context(self, at: int, first: int) -> bool:
+        """Whether a piece is the sentence before the first one, or defines the subject of its source."""
+        one, other = self.evidence[at], self.evidence[first]
+        if self.sources[at] != self.sources[first] or self.is_other[at]:
+            return False
+        is_before = one.chunk_id == other.chunk_id and 0 <= other.start - one.end <= _GAP
+        return is_before or (
+            self.kind is not Expected.TIME
+            and _DEFINES.match(body_of(one)) is not None
+            and self.titles[at] <= self.said[at]
+        )
 
     def _chain(self, first: int, most: int) -> list[int]:
         """A piece and the connected pieces that meet what it leaves unmet."""
@@ -506,13 +565,13 @@ def extractive_answer(
 
     A piece is considered when it shares a content word with the question, or its cosine to the question is at least 0.25,
     fitted to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every
-    constraint of the question (names, numbers, telling words), and the first has the kind of answer that it asks for. Unless
-    the question names its subject by way of another thing ("the designer of the bridge"), the first has all its names and
-    numbers, and pieces of the same source with these names the rest. Otherwise the text says which constraints no statement
-    meets: first if they are one or two names or numbers of a short question, else last. Words without which the question means
-    the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The answer is refused if it is not
-    supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for this reason. Questions of yes
-    or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    constraint of the question (names, numbers, telling words), and the first has the kind of answer that it asks for. The first
+    has them itself, or in the sentence before it or the definition of the subject of its source, but for what stands in a
+    relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Otherwise the text says
+    which constraints no statement meets: first if they are one or two names or numbers of a short question, else last. Words
+    without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
+    answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for
+    this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -535,14 +594,14 @@ def extractive_answer(
     ]
     cosines = [cosine_of(piece, calibration) for piece in about]
     relevance = [_relevance(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
+    by_value = comparison(question, about)
+    if by_value is not None:
+        return by_value
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
     is_far = bool(known) and max(known) < _FAR
     if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
-    by_value = comparison(question, about)
-    if by_value is not None:
-        return by_value
     if compared(question) is not None:
         selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown, without_plans
-from hlgraph.answer.constraints import Constraints, Statements, constraints_of
+from hlgraph.answer.constraints import DAYS, Constraints, Statements, constraints_of
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
+from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import content_words, fold, words
 
 
@@ -34,7 +35,8 @@ _OPPOSITES = tuple(
             "most largest biggest highest longest tallest oldest",
             "second third fourth least smallest",
         ),
-        ("before earlier", "after later"),
+        ("before early earlier", "after late later"),
+        ("old former previous", "new"),
         ("open opened", "closed shut"),
         ("alive living live", "died dead"),
         ("win won", "lost lose defeated"),
@@ -51,14 +53,19 @@ _OPPOSITES = tuple(
         ("approved accepted", "rejected refused"),
     )
 )
+_LEAD_IN = re.compile(
+    r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
+)
+_AFTER_HYPHEN = re.compile(r"(?<=\w)-\w+")  # the third-most is not the most
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
 _LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
-_CONTRAST = re.compile(r";|,? \b(?:but|whereas)\b", re.IGNORECASE)
+_CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
+_CYCLES = (DAYS, MONTHS)
 _SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
 
 
@@ -75,14 +82,14 @@ def places_of(piece: Evidence) -> list[str]:
 
 
 def is_yes_no(question: str) -> bool:
-    """Whether a question asks for yes or no: it begins with an auxiliary and offers no alternatives.
+    """Whether a question asks for yes or no: it begins with an auxiliary, or has one after a lead-in, and offers no alternatives.
 
     Examples
     --------
-    >>> [is_yes_no(text) for text in ("Was it built in 1931?", "Is A or B older?", "Who was it?")]
-    [True, False, False]
+    >>> [is_yes_no(text) for text in ("Was it built in 1931?", "In 1931, was it built?", "Is A or B older?", "Who was it?")]
+    [True, True, False, False]
     """
-    first = words(question)[:1]
+    first = words(_LEAD_IN.sub("", question))[:1]
     return bool(first) and first[0] in _AUXILIARIES and compared(question) is None
 
 
@@ -92,8 +99,8 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and outside
     clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has the
     opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place
-    it has another. It does neither if it is in doubt, about a thing of what is asked about, or has the roles exchanged
-    (:mod:`hlgraph.answer.assertion`).
+    it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is asked
+    about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`).
 
     Parameters
     ----------
@@ -140,6 +147,8 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
             question, first, around, constraints
         )
         is_affirmed = True if is_sure else None
+    elif (within := _within(said.unmet(constraints), first)) is not None:
+        is_affirmed = within
     elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
         is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
     elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
@@ -149,6 +158,21 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
         is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
     return is_affirmed
+
+
+def _within(unmet: Sequence[str], text: str) -> bool | None:
+    """Whether days or months, and nothing else, are unmet and lie in a range of the text: Friday in "from Monday to Thursday"."""
+    for cycle in _CYCLES:
+        asked = [fold(word).removesuffix("s") for word in unmet]
+        names = "|".join(cycle)
+        ranges = re.findall(rf"\b({names})s? (?:to|until|till|through|–|-) ({names})s?\b", fold(text))
+        if ranges and asked and {*asked} <= {*cycle}:
+            spans = [(cycle.index(one), cycle.index(other)) for one, other in ranges]
+            days = {
+                cycle[at % len(cycle)] for low, high in spans for at in range(low, low + (high - low) % len(cycle) + 1)
+            }
+            return {*asked} <= days
+    return None
 
 
 def _is_denied_part(question: str, text: str, places: Sequence[str], constraints: Constraints) -> bool:
@@ -170,7 +194,7 @@ def has_opposite(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
-    asked, said = set(words(question)), set(words(text))
+    asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
     pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
     return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
 

@@ -211,13 +211,21 @@ def _contradiction(asked: _Words, wording: Wording) -> str:
 def _is_form(one: str, other: str) -> bool:
     """Whether two words share their first letters, at least four, and differ in an ending of at most three.
 
+    The doubled letter before an ending does not count.
+
     Examples
     --------
     >>> [_is_form("designed", other) for other in ("designer", "designs", "design", "designated")]
     [True, True, True, False]
+    >>> _is_form("sublet", "subletting")
+    True
     """
     alike = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return one == other or (alike >= _STEM and max(len(one), len(other)) - alike <= _ENDING)
+    longer = max(one, other, key=len)
+    ending = (
+        len(longer) - alike - (alike == min(len(one), len(other)) and longer[alike : alike + 1] == longer[alike - 1])
+    )
+    return one == other or (alike >= _STEM and ending <= _ENDING)
 
 
 def _short_forms(word: str) -> Iterator[str]:

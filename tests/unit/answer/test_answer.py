@@ -217,6 +217,18 @@ VERDICTS = [
     ("Does the fee cover parking?", "The fee does not cover meals.", ""),
     ("Is the pump approved for petrol?", "The pump is not approved for water.", ""),
     ("Is the pump approved for water?", "The pump is not approved for water.", "No"),
+    ("In 2017, was soccer the most played sport?", "In 2017 soccer was the third-most played sport.", "No"),
+    ("Is the office open on Fridays?", "The office is open from Monday to Thursday.", "No"),
+    ("Is the office open on Wednesdays?", "The office is open from Monday to Thursday.", "Yes"),
+    ("Is the office open on Sundays?", "The office is open Friday to Monday.", "Yes"),
+    ("Is the museum open in December?", "The museum is open from April to October.", "No"),
+    ("Is the shop open on Fridays?", "The office is open from Monday to Thursday.", ""),
+    ("Can the P40 be used for dirty water?", "The P80 is used for dirty water, the P40 only for clear water.", ""),
+    ("Can the P80 be used for dirty water?", "The P80 is used for dirty water, the P40 only for clear water.", "Yes"),
+    ("Did Ada Falk escape?", "Ada Falk escaped in 1851.", "Yes"),
+    ("Did Ada Falk drown?", "Ada Falk escaped to drown.", ""),
+    ("Is subletting allowed?", "Subletting is prohibited.", "No"),
+    ("May the tenant sublet the hall?", "The tenant may not sublet the hall.", "No"),
     ("Is swimming allowed?", "Swimming is prohibited.", "No"),
     ("Was Ada Falk arrested?", "Ada Falk’s driver was arrested.", ""),
     ("Was Ada Falk arrested?", "Her [Ada Falk’s] driver was arrested.", ""),
@@ -306,6 +318,41 @@ ASSERTIONS = [
     ("How many tons of gold did the mine yield?", ["The mine did yield 90 tons of gold."], True),
     ("When did Brask Ltd sue Sarn Ltd?", ["Sarn Ltd sued Brask Ltd in 1990."], False),
     ("How many kilograms does the ladder carry?", ["The ladder carries 150 kg."], True),
+    (
+        "Who voted against the grant for the Tarn Band?",
+        ["Ada Falk proposed a grant for the Tarn Band.", "In Tarn, for the Band, three voted."],
+        False,
+    ),
+    (
+        "What is the dose of Norvil for children under 12 years?",
+        ["The dose of Norvil is 40 mg.", "Norvil is not for children under 12 years."],
+        False,
+    ),
+    ("When did Ben Moro marry?", ["Ben Moro met Ada Falk in 1990.", "Ben Moro wanted to marry."], False),
+    ("Which river does the Tarn join?", ["The river joins the Tarn."], False),
+    ("Which river does the Tarn join?", ["The Tarn joins the river Sarn."], True),
+    ("How often must the filter be cleaned?", ["The filter must be cleaned once a week."], True),
+    ("How often must the filter be cleaned?", ["The 2 sides of the filter must be cleaned."], False),
+    ("How many grams of silver did the mine yield?", ["The mine did yield 90 grams of gold."], False),
+    ("Who is the daughter of Ada Falk?", ["Ben Moro is the son of Ada Falk."], False),
+    ("What is the nationality of Ada Falk?", ["Ada Falk is a German painter."], True),
+    ("Which French town has a mill?", ["The German town Tolk has a mill."], False),
+    ("Who may repair the pump?", ["The pump may be repaired by trained experts."], True),
+    ("Who may repair the pump?", ["The pump may be repaired by hand."], False),
+    ("Where does Ada Falk work?", ["The place of work of Ada Falk is Cork."], True),
+    ("What does version 8 need?", ["Version 8 requires a map."], True),
+    ("When are taxis allowed?", ["Taxis may be used after 22:00."], True),
+    ("Which company owns the mill?", ["The mill is owned by Brask Ltd."], True),
+    ("How many beds has the old ward?", ["The new ward has 48 beds."], False),
+    ("How many beds has the old ward?", ["The old ward has 48 beds."], True),
+    ("Who seconded the motion of Ben Moro?", ["Ada Falk, not Ben Moro, seconded the motion of Carla Voss."], False),
+    ("Who seconded the motion of Ben Moro?", ["Ada Falk seconded the motion of Ben Moro."], True),
+    ("Who voted for the plan?", ["Ada Falk voted against the plan."], False),
+    ("Who voted for the plan?", ["Ada Falk voted for the plan."], True),
+    ("Who sings Out Here on My Own?", ["Ada Falk, on her own, sings here."], False),
+    ("Who sings Out Here on My Own?", ["Ada Falk sings Out Here on My Own."], True),
+    ("Which fee does subletting cost?", ["To sublet costs a fee of 90 pounds."], True),
+    ("Who is the president of Brask Ltd?", ["Ada Falk is the chair of Brask Ltd."], False),
 ]
 
 
@@ -315,6 +362,21 @@ def test_what_is_asked_must_be_asserted_of_what_is_asked_about(
 ) -> None:
     answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
     assert answer.is_supported is is_supported
+
+
+@pytest.mark.parametrize(
+    ("other", "start", "is_supported"),
+    [
+        ("Ada Falk is a thrower of the hammer.", 500, True),  # the definition of the subject
+        ("Ada Falk came with the hammer.", 0, True),  # the sentence before
+        ("Ada Falk came with the hammer.", 500, False),
+    ],
+)
+def test_the_context_of_a_statement_says_the_rest(other: str, start: int, is_supported: bool) -> None:
+    about = replace(_evidence("").source, title="Ada Falk")
+    first = replace(_evidence("Ada Falk threw it 80 metres."), source=about, start=len(other) + 1)
+    context = replace(_evidence(other), source=about, start=start, end=start + len(other))
+    assert extractive_answer("How far did Ada Falk throw the hammer?", [first, context]).is_supported is is_supported
 
 
 def test_a_comparison_that_is_stated_is_the_answer() -> None:
