@@ -142,6 +142,25 @@ def _block(piece: Evidence, number: int) -> str:
     return f"[{number}]\n{delimited('evidence', body)}"
 
 
+def in_lines(texts: Sequence[str], *, numbers: Sequence[int] = ()) -> str:
+    """Texts as numbered lines, as a model reads its contexts in training; ``(none)`` without any.
+
+    Parameters
+    ----------
+    texts : each on one line, see :func:`line_of`
+    numbers : one per text; default: from 1
+    """
+    pairs = zip(numbers or range(1, len(texts) + 1), texts, strict=True)
+    return "\n".join(f"[{number}] {text}" for number, text in pairs) or "(none)"
+
+
+def line_of(piece: Evidence) -> str:
+    """A piece of evidence on one line, after the title of its source; a summary has no title."""
+    title = "" if piece.summary_id else " ".join(piece.source.title.split())
+    text = " ".join(piece.text.split())
+    return f"{title}: {text}" if title else text
+
+
 def place_of(piece: Evidence) -> str:
     """The title of a piece's source, and its closest heading."""
     return ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -128,6 +128,28 @@ class HierarchyQuery:
             f"layers={self.layers} neighbours={self.neighbours} threshold={self.least:g} max_size={self.max_size} "
             f"seed={self.seed} long_source={self.long_source}{large} summaries={summariser.fingerprint}"
         )
+
+
+def hierarchy_query(values: Mapping[str, float | str]) -> HierarchyQuery:
+    """The query with these values of its parameters; texts are read as numbers.
+
+    Parameters
+    ----------
+    values : by name of the parameter, such as ``{"layers": 2, "threshold": "0.5"}``
+
+    Raises
+    ------
+    InputError
+        There is no such parameter, or a value is no number or out of its bounds.
+    """
+    known = {each.name: float if each.name == "threshold" else int for each in fields(HierarchyQuery)}
+    for name in values:
+        if name not in known:
+            raise InputError(f"a hierarchy has no parameter {name!r}; it has {', '.join(known)}")
+    try:
+        return HierarchyQuery(**{name: known[name](value) for name, value in values.items()})  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InputError(f"a parameter of the hierarchy is no number: {error}; give one") from error
 
 
 @dataclass(frozen=True, slots=True)
