@@ -81,7 +81,7 @@ def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> st
     -------
     str
         One block per piece, with its number, source, text and table labels. A summary is marked as one, with the titles of the
-        sources that it rests on; a stale summary is also marked as older than the corpus.
+        sources that it rests on; a stale summary is also marked as older than its sources.
     """
     pairs = zip(numbers or range(1, len(evidence) + 1), evidence, strict=True)
     return "\n".join(_block(piece, number) for number, piece in pairs)
@@ -167,10 +167,10 @@ def place_of(piece: Evidence) -> str:
 
 
 def summary_place(piece: Evidence) -> str:
-    """What a summary rests on, with the titles of the closest sources, and whether it is older than the corpus."""
+    """What a summary rests on, with the titles of the closest sources, and whether it is older than they are."""
     titles = list(dict.fromkeys(part.source.title or part.source.uri for part in piece.opened))
     rest = f" and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
-    older = ", written before the corpus last changed" if piece.is_stale else ""
+    older = ", written before one of them last changed" if piece.is_stale else ""
     return f"a summary of {len(piece.opened)} passages from {'; '.join(titles[:_TITLES])}{rest}{older}"
 
 
