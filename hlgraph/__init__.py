@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.answering import ReaderOptions as ReaderOptions
     from hlgraph.evaluate.answering import Readers as Readers
     from hlgraph.evaluate.datasets import Question as Question
+    from hlgraph.evaluate.evaluation import Layers as Layers
     from hlgraph.evaluate.judges.report import JudgeOptions as JudgeOptions
     from hlgraph.evaluate.questions.record import MadeQuestion as MadeQuestion
     from hlgraph.evaluate.questions.record import QuestionSet as QuestionSet
@@ -140,6 +141,7 @@ _LATER = {
         "errors": "HLGraphError",
         "evaluate.answering": "ReaderOptions Readers",
         "evaluate.datasets": "Question",
+        "evaluate.evaluation": "Layers",
         "evaluate.judges.report": "JudgeOptions",
         "evaluate.questions.record": "MadeQuestion QuestionSet",
         "evaluate.recipes": "RecipeReport",

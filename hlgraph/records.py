@@ -261,7 +261,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The summary of a community or a long source, with the hash of its inputs."""
+    """The summary of a community or a long source, with the hash of its inputs and of the states of its sources."""
 
     id: str
     corpus: str
@@ -307,7 +307,7 @@ class Evidence:
     why : figures and words that explain its score
     labels : labels of its numbers from the tables of its chunk, if requested; not part of ``text``
     summary_id : its summary; empty for a part of a source
-    is_stale : whether the corpus has changed since the summary was written; False for a part of a source
+    is_stale : whether a source that the summary rests on has changed since the build; False for a part of a source
     rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the closest to the question first,
         each with its cosine as score
     """

@@ -34,6 +34,8 @@ from hlgraph.align.pairs import (
     write_lines,
 )
 from hlgraph.answer.citations import CITED, MARK, cited_sentences, named_numbers, said
+from hlgraph.answer.context import in_lines, line_of
+from hlgraph.answer.writer import ALIGNED, aligned_values, prompt_named
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
 from hlgraph.evaluate.datasets import Dataset, Question, load
 from hlgraph.evaluate.figures import Table, as_html
@@ -46,6 +48,7 @@ from hlgraph.models.accounts.budget import MEASURED_FROM, Budget, ExpectedCost, 
 from hlgraph.models.accounts.ledger import Experience, Purpose
 from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
+from hlgraph.models.prompts import Prompt as Template
 from hlgraph.models.prompts import delimited, read_prompt, request_tokens
 from hlgraph.retrieve.search import retriever
 from hlgraph.sdk.batches import planning_executor
@@ -122,17 +125,15 @@ class Outcome(NamedTuple):
     fault: Fault | None
 
 
-def versions() -> tuple[str, ...]:
-    """The versions of the prompts, as pairs keep them."""
-    return tuple(read_prompt(_PROMPTS / name).version for name in ("answer.md", "reason.md"))
+def reason_prompt(*, is_literal: bool = False) -> Template:
+    """The prompt that asks for a reason: one that rests on the contexts, or as in the paper."""
+    return read_prompt(_PROMPTS / ("reason-literal.md" if is_literal else "reason.md"))
 
 
 def context_of(item: Evidence) -> Context:
     """A piece of evidence as context."""
     sources = tuple(sorted({part.source.uri for part in (item, *item.rests_on)}))
-    title = "" if item.summary_id else " ".join(item.source.title.split())
-    text = " ".join(item.text.split())
-    return Context(f"{title}: {text}" if title else text, Piece(item.id, item.kind.value, sources))
+    return Context(line_of(item), Piece(item.id, item.kind.value, sources))
 
 
 def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> list[Task]:
@@ -148,11 +149,11 @@ def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> l
 
 
 def prompt_of(task: Task) -> Prompt:
-    """The prompt of the trained model for a task."""
-    question, template = task.question, read_prompt(_PROMPTS / "answer.md")
-    context = "\n".join(f"[{number}] {item.text}" for number, item in enumerate(task.contexts, 1)) or "(none)"
+    """The prompt of the trained model for a task, which ``graph.answer`` sends with the style ``aligned``."""
+    question = task.question
+    values = aligned_values(question.asked, in_lines([item.text for item in task.contexts]))
     return Prompt(
-        prompt=f"{template.system}\n\n{template.filled({'context': context, 'question': question.text})}\n",
+        prompt=f"{prompt_named(ALIGNED).filled(values)}\n",
         question_id=question.id,
         question=question.text,
         answers=question.answers,
@@ -164,15 +165,21 @@ def prompt_of(task: Task) -> Prompt:
     )
 
 
-def messages(task: Task) -> tuple[str, str, str]:
-    """System message, user message and version of the prompt that asks for the reason of a task."""
-    prompt = read_prompt(_PROMPTS / "reason.md")
+def messages(task: Task, *, is_literal: bool = False) -> tuple[str, str, str]:
+    """System message, user message and version of the prompt that asks for the reason of a task.
+
+    Parameters
+    ----------
+    task : the question, its gold answer and its contexts
+    is_literal : as in the paper, the reason need not rest on the contexts
+    """
+    prompt = reason_prompt(is_literal=is_literal)
     pieces = "\n".join(
         f"[{number}]\n{delimited('evidence', item.text)}" for number, item in enumerate(task.contexts, 1)
     )
     values = {
         "evidence": pieces or "(none)",
-        "question": delimited("question", task.question.text),
+        "question": delimited("question", task.question.asked),
         "answer": delimited("answer", task.gold),
     }
     return prompt.system, prompt.filled(values), prompt.version
@@ -183,7 +190,7 @@ def is_readable(reply: str) -> bool:
     return _is_declined(said(reply)) or parts_of(said(reply)) is not None
 
 
-def written(task: Task, executor: Executor, *, max_tokens: int) -> Outcome:
+def written(task: Task, executor: Executor, *, max_tokens: int, is_literal: bool = False) -> Outcome:
     """The reason that a chat model writes for a task, or why it is left out.
 
     Parameters
@@ -191,13 +198,14 @@ def written(task: Task, executor: Executor, *, max_tokens: int) -> Outcome:
     task : the question, its gold answer and its contexts
     executor : of the chat model
     max_tokens : limit of the reply, in tokens
+    is_literal : as in the paper, only the answer is checked, not what the reason rests on
 
     Raises
     ------
     ModelError
         The model cannot be called; a request that it refuses is an outcome.
     """
-    system, user, version = messages(task)
+    system, user, version = messages(task, is_literal=is_literal)
     asking = executor.about(Purpose(stage=STAGE, prompt=version), accept=is_readable)
     try:
         completion = asking.complete(system, user, max_tokens=max_tokens)
@@ -212,11 +220,11 @@ def written(task: Task, executor: Executor, *, max_tokens: int) -> Outcome:
     if parts is None:
         return Outcome(task, "", "unreadable")
     tidy = Parts(with_single_marks(parts.reason), parts.answer)
-    fault = fault_of(task, tidy)
+    fault = fault_of(task, tidy, is_literal=is_literal)
     return Outcome(task, "" if fault else tidy.reason, fault)
 
 
-def fault_of(task: Task, parts: Parts) -> Fault | None:
+def fault_of(task: Task, parts: Parts, *, is_literal: bool = False) -> Fault | None:
     """Why a reason is rejected; None if it leads to the gold answer and cites what it uses.
 
     The reply must end with the gold answer, and the reason must name it, unless it is a verdict such as yes. With contexts each
@@ -227,10 +235,13 @@ def fault_of(task: Task, parts: Parts) -> Fault | None:
     ----------
     task : the question, its gold answer and its contexts
     parts : the reply
+    is_literal : as in the paper, the reply must end with the gold answer, and nothing else is checked
     """
     reason = parts.reason
     if not exact_match(parts.answer, task.question.answers):
         return "other_answer"
+    if is_literal:
+        return None
     if normalised(task.gold) not in _VERDICTS and not has_answer([CITED.sub("", reason)], task.question.answers):
         return "no_lead"
     if _TOLD.search(reason):
@@ -281,11 +292,12 @@ _LENGTHS = 0.25  # most difference of the lengths of a preferred and a rejected 
 
 @dataclass(frozen=True, slots=True)
 class Reasoned:
-    """A task with a reason that holds, and the chat model that wrote it."""
+    """A task with a reason that holds, the chat model that wrote it, and the version of the prompt that asked for it."""
 
     task: Task
     reason: str
     model: str
+    asked_by: str = ""
 
     @property
     def text(self) -> str:
@@ -389,7 +401,7 @@ def _pair(item: Reasoned, kind: Negative, rejected: str) -> Pair:
         rejected=rejected,
         negative=kind,
         model=item.model,
-        made_with=versions(),
+        made_with=(prompt_named(ALIGNED).version, item.asked_by),
         **{each.name: getattr(prompt, each.name) for each in fields(prompt)},
     )
 
@@ -508,6 +520,7 @@ def make(
     negatives: Sequence[Negative] = NEGATIVES,
     max_tokens: int = 4096,
     budget: Budget | None = None,
+    is_literal: bool = False,
 ) -> Made:
     """Pairs for all tasks: every model writes a reason for each task, and the accepted reasons become pairs.
 
@@ -518,6 +531,7 @@ def make(
     negatives : kinds of rejected answers
     max_tokens : limit of one reply, in tokens
     budget : for all models together; None: no limit
+    is_literal : reasons as in the paper, see :attr:`PairsOptions.literal`
 
     Raises
     ------
@@ -529,16 +543,17 @@ def make(
     faults: Counter[str] = Counter()
     sides: dict[str, list[Reasoned]] = {"train": [], "test": []}
     started: Executor | None = None
+    version = reason_prompt(is_literal=is_literal).version
     for executor in executors:
         budget = budget if started is None else _rest(budget, started)
         started = executor.begin(budget)
-        ask = partial(written, executor=started, max_tokens=max_tokens)
+        ask = partial(written, executor=started, max_tokens=max_tokens, is_literal=is_literal)
         for side, some in (("train", tasks.train), ("test", tasks.test)):
             with progress.step(f"reasons {side}", len(some), unit="reasons"):
                 outcomes = started.run(ask, some, step=f"reasons {side}")
             faults.update(item.fault for item in outcomes if item.fault)
             sides[side] += [
-                Reasoned(item.task, item.reason, executor.fingerprint) for item in outcomes if not item.fault
+                Reasoned(item.task, item.reason, executor.fingerprint, version) for item in outcomes if not item.fault
             ]
     train, test = (pairs_of(reasons, negatives=negatives) for reasons in sides.values())
     return Made(
@@ -570,7 +585,7 @@ def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
     return Budget(max_tokens=tokens, max_usd=usd)
 
 
-def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096) -> ExpectedCost:
+def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096, is_literal: bool = False) -> ExpectedCost:
     """The cost of :func:`make` with one model. Calls no model and writes nothing.
 
     Once ten reasons of the model have been paid for, the means of the ledger replace the guesses.
@@ -580,11 +595,12 @@ def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096) -> Expe
     tasks : see :func:`find_contexts`
     executor : of the chat model
     max_tokens : limit of one reply, in tokens
+    is_literal : reasons as in the paper
     """
     calls = kept = sent = 0
     version = ""
     for task in (*tasks.train, *tasks.test):
-        system, user, version = messages(task)
+        system, user, version = messages(task, is_literal=is_literal)
         if executor.held(Request(system, user, max_tokens, Purpose(prompt=version), bool)) is not None:
             kept += 1
         else:
@@ -626,14 +642,16 @@ class PairsOptions:
     subsets, limit : which questions are used
     contexts : most pieces of context
     held_out : share of the questions that is held out, where ``test`` is None
-    negatives : kinds of rejected answers
+    negatives : kinds of rejected answers; None: all, of literal data ``bare``
     strategy : finds the contexts
     chats : names of the chat models that write reasons; none: that of the settings
+    literal : the data of the paper: a reason may cite nothing and need not rest on the contexts, so those that do not help stay
+        in the prompts, and the only rejected answer is the bare gold answer
 
     Raises
     ------
     InputError
-        ``contexts`` is below 0.
+        ``contexts`` is below 0, or literal data is to have other rejected answers.
     """
 
     questions: str | Path | None = None
@@ -642,12 +660,17 @@ class PairsOptions:
     limit: int | None = None
     contexts: int = CONTEXTS
     held_out: float = 0.1
-    negatives: Sequence[str] = NEGATIVES
+    negatives: Sequence[str] | None = None
     strategy: str = "hierarchy"
     chats: tuple[str, ...] = ()
+    literal: bool = False
 
     def __post_init__(self) -> None:
-        """Check the number of contexts."""
+        """Check the number of contexts, and the rejected answers of literal data."""
+        if self.literal and tuple(self.negatives or ("bare",)) != ("bare",):
+            raise InputError(
+                f"negatives are {', '.join(self.negatives or ())}; literal data has one kind, bare: leave them out"
+            )
         if self.contexts < 0:
             raise InputError(f"contexts is {self.contexts}; give 0 (no context alone) or more")
 
@@ -687,14 +710,23 @@ class PairsPlan:
         """
         most = graph.settings.models.max_tokens
         with _executors(self.options.chats, graph.settings, is_planned=False) as executors:
-            return make(self._tasks(graph), executors, negatives=self.negatives, max_tokens=most, budget=budget)
+            return make(
+                self._tasks(graph),
+                executors,
+                negatives=self.negatives,
+                max_tokens=most,
+                budget=budget,
+                is_literal=self.options.literal,
+            )
 
     def cost(self, graph: HLGraph) -> PairsCost:
         """What :meth:`make` would cost. Ingests and searches the set, but calls no chat model."""
         most = graph.settings.models.max_tokens
         with _executors(self.options.chats, graph.settings, is_planned=True) as executors:
             tasks = self._tasks(graph)
-            return PairsCost(tasks, tuple(planned(tasks, each, max_tokens=most) for each in executors))
+            is_literal = self.options.literal
+            costs = (planned(tasks, each, max_tokens=most, is_literal=is_literal) for each in executors)
+            return PairsCost(tasks, tuple(costs))
 
     def _tasks(self, graph: HLGraph) -> Tasks:
         """The questions with the contexts that the strategy finds in the corpus of the set, which is ingested first."""
@@ -726,7 +758,7 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
         A file cannot be read.
     """
     dataset = load(folder, questions=options.questions, limit=options.limit, subsets=options.subsets)
-    negatives = check_negatives(options.negatives)
+    negatives = check_negatives(options.negatives or (("bare",) if options.literal else NEGATIVES))
     split = _split(dataset, options.test, held_out=options.held_out)
     chats = tuple(dict.fromkeys(options.chats or ([settings.models.chat] if settings.models.chat else [])))
     if not chats:

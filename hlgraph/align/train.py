@@ -170,12 +170,17 @@ def rows_for_training(pairs: Sequence[Pair], tokenizer: PreTrainedTokenizerBase)
         return [{"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected} for pair in pairs]
     return [
         {
-            "prompt": [{"role": "user", "content": pair.prompt}],
+            "prompt": [_message(pair.prompt)],
             "chosen": [{"role": "assistant", "content": pair.chosen}],
             "rejected": [{"role": "assistant", "content": pair.rejected}],
         }
         for pair in pairs
     ]
+
+
+def _message(prompt: str) -> dict[str, str]:
+    """A prompt as a message, without the line break that ends the text of a prompt: as a server of the model is asked."""
+    return {"role": "user", "content": prompt.rstrip("\n")}
 
 
 def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str) -> list[int]:
@@ -188,7 +193,7 @@ def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str) -> list[int]:
     """
     if not tokenizer.chat_template:
         return list(tokenizer(prompt)["input_ids"])
-    messages = [{"role": "user", "content": prompt}]
+    messages = [_message(prompt)]
     text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
@@ -202,7 +207,7 @@ def encoded(tokenizer: PreTrainedTokenizerBase, prompt: str, *, answer: str) -> 
     prompt, answer : the texts
     """
     if tokenizer.chat_template:
-        messages = [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]
+        messages = [_message(prompt), {"role": "assistant", "content": answer}]
         text = tokenizer.apply_chat_template(messages, tokenize=False)
         whole = list(tokenizer(text, add_special_tokens=False)["input_ids"])
     else:

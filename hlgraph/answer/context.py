@@ -81,7 +81,7 @@ def numbered(evidence: Sequence[Evidence], *, numbers: Sequence[int] = ()) -> st
     -------
     str
         One block per piece, with its number, source, text and table labels. A summary is marked as one, with the titles of the
-        sources that it rests on; a stale summary is also marked as older than the corpus.
+        sources that it rests on; a stale summary is also marked as older than its sources.
     """
     pairs = zip(numbers or range(1, len(evidence) + 1), evidence, strict=True)
     return "\n".join(_block(piece, number) for number, piece in pairs)
@@ -142,16 +142,35 @@ def _block(piece: Evidence, number: int) -> str:
     return f"[{number}]\n{delimited('evidence', body)}"
 
 
+def in_lines(texts: Sequence[str], *, numbers: Sequence[int] = ()) -> str:
+    """Texts as numbered lines, as a model reads its contexts in training; ``(none)`` without any.
+
+    Parameters
+    ----------
+    texts : each on one line, see :func:`line_of`
+    numbers : one per text; default: from 1
+    """
+    pairs = zip(numbers or range(1, len(texts) + 1), texts, strict=True)
+    return "\n".join(f"[{number}] {text}" for number, text in pairs) or "(none)"
+
+
+def line_of(piece: Evidence) -> str:
+    """A piece of evidence on one line, after the title of its source; a summary has no title."""
+    title = "" if piece.summary_id else " ".join(piece.source.title.split())
+    text = " ".join(piece.text.split())
+    return f"{title}: {text}" if title else text
+
+
 def place_of(piece: Evidence) -> str:
     """The title of a piece's source, and its closest heading."""
     return ", ".join(part for part in (piece.source.title, *piece.headings[-1:]) if part)
 
 
 def summary_place(piece: Evidence) -> str:
-    """What a summary rests on, with the titles of the closest sources, and whether it is older than the corpus."""
+    """What a summary rests on, with the titles of the closest sources, and whether it is older than they are."""
     titles = list(dict.fromkeys(part.source.title or part.source.uri for part in piece.opened))
     rest = f" and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
-    older = ", written before the corpus last changed" if piece.is_stale else ""
+    older = ", written before one of them last changed" if piece.is_stale else ""
     return f"a summary of {len(piece.opened)} passages from {'; '.join(titles[:_TITLES])}{rest}{older}"
 
 

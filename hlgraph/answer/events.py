@@ -18,7 +18,7 @@ from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.table_rules import table_answer
 from hlgraph.answer.tables import TableReader
 from hlgraph.answer.verify import by_judge, by_words, verified
-from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, telling_answer
+from hlgraph.answer.writer import ALIGNED, MAX_TOKENS, Telling, Writer, telling_answer
 from hlgraph.errors import InputError
 from hlgraph.index.hierarchy import RUN
 from hlgraph.models.accounts.ledger import Purpose
@@ -182,7 +182,7 @@ def _telling(
     if writer is not None and request.mode == "report":
         return (yield from telling_report(request.question, reading, writer=writer, bounds=bounds))
     if writer is not None:
-        prompt = "reason" if request.style == "reason" else "answer"
+        prompt = {"plain": "answer", "reason": "reason", "aligned": ALIGNED}[request.style]
         tokens = request.context_tokens
         return (
             yield from telling_answer(request.question, evidence, writer=writer, context_tokens=tokens, prompt=prompt)

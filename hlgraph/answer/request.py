@@ -13,7 +13,7 @@ from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K, REPORT_K
 
 AnswerMode = Literal["short", "report"]
-AnswerStyle = Literal["plain", "reason"]
+AnswerStyle = Literal["plain", "reason", "aligned"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,8 @@ class AnswerRequest:
         because a model recognises missing evidence itself
     choices : answers to choose one from, 2 to 26
     style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its
-        label (GraphMPA, section 3.2 and appendix L); for short answers with a chat model
+        label (GraphMPA, section 3.2 and appendix L), ``aligned`` for the same by the prompt that ``hlgraph align`` trains models
+        on, of which such a model must not be asked another one; for short answers with a chat model
 
     Raises
     ------
@@ -66,8 +67,8 @@ class AnswerRequest:
                 raise InputError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(map(repr, choices))}")
         if self.least_support is not None and not 0 <= self.least_support <= 1:
             raise InputError(f"least_support is {self.least_support}; choose a number from 0 (never refuse) to 1")
-        if self.style == "reason" and self.mode == "report":
-            raise InputError("style is 'reason', which does not apply to a report; leave it out")
+        if self.style != "plain" and self.mode == "report":
+            raise InputError(f"style is {self.style!r}, which does not apply to a report; leave it out")
         if self.choices is not None:
             check_choices(self.choices)
             for option in fields(self):

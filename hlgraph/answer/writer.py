@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from hlgraph.answer.citations import Arriving, checked, is_refusal, said
-from hlgraph.answer.context import CONTEXT_TOKENS, fitted
+from hlgraph.answer.context import CONTEXT_TOKENS, Fit, fitted, in_lines, line_of
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.budget import Usage
@@ -21,6 +21,8 @@ from hlgraph.records import Answer, Evidence
 
 _PROMPTS = Path(__file__).parent / "prompts"
 MAX_TOKENS = 4096  # reasoning models spend part of it on thoughts
+ALIGNED = "align-answer"
+"""The prompt that ``hlgraph align`` trains models on; a single user message, as in training."""
 _Result = TypeVar("_Result")
 Telling: TypeAlias = Generator[str, None, _Result]
 """Yields text as it arrives, and returns the result."""
@@ -245,7 +247,7 @@ def telling_answer(
     evidence : best first
     writer : the chat model and how it is asked
     context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000)
-    prompt : name of the prompt: ``answer`` (default), or ``reason``
+    prompt : name of the prompt: ``answer`` (default), ``reason``, or ``align-answer``
 
     Returns
     -------
@@ -255,10 +257,54 @@ def telling_answer(
     fit = fitted(evidence, context_tokens)
     if not evidence:
         return Answer(question, NOT_FOUND, (), is_supported=False)
-    values = {"evidence": fit.text, "question": delimited("question", question)}
-    reply = telling_reply(question, evidence, writer=writer, prompt=prompt, values=values, known=fit.places)
+    reply = telling_reply(
+        question, evidence, writer=writer, prompt=prompt, values=_values(prompt, question, fit), known=fit.places
+    )
     answer = yield from reply
     return replace(answer, made_by=made_by(writer, prompt), left_out=fit.left_out, cut=fit.cut)
+
+
+def _values(prompt: str, question: str, fit: Fit) -> dict[str, str]:
+    if prompt != ALIGNED:
+        return {"evidence": fit.text, "question": delimited("question", question)}
+    numbers = [place + 1 for place in fit.places]
+    return aligned_values(question, in_lines([line_of(piece) for piece in fit.pieces], numbers=numbers))
+
+
+def aligned_values(question: str, context: str) -> dict[str, str]:
+    """The values of the prompt that models are trained on.
+
+    Parameters
+    ----------
+    question : text of the question
+    context : the contexts, see :func:`hlgraph.answer.context.in_lines`
+    """
+    return {"context": context, "question": question}
+
+
+def closed_book_answer(question: str, *, writer: Writer) -> Answer:
+    """The chat model's answer from what it knows, without any evidence and so without citations (GraphMPA, Table 7).
+
+    The prompt is that of training without a context.
+
+    Parameters
+    ----------
+    question : text of the question
+    writer : the chat model and how it is asked
+
+    Raises
+    ------
+    ModelUnavailableError, ModelAccessError, ModelAnswerError : from the model
+    """
+    completion = writer.ask(ALIGNED, aligned_values(question, in_lines(())))
+    return Answer(
+        question,
+        said(completion.text),
+        (),
+        is_supported=False,
+        made_by=made_by(writer, ALIGNED),
+        is_truncated=completion.is_cut,
+    )
 
 
 def telling_reply(

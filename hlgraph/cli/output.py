@@ -383,7 +383,7 @@ def place(evidence: Evidence) -> str:
     if evidence.summary_id:
         chunks = evidence.opened
         sources = len({part.source.id for part in chunks})
-        stale = " (STALE: the corpus has changed since; next: hlgraph hierarchy build)" if evidence.is_stale else ""
+        stale = " (STALE: a source below has changed since; next: hlgraph hierarchy build)" if evidence.is_stale else ""
         return f"summary of {_counted(len(chunks), 'chunk')} of {_counted(sources, 'source')}{stale}"
     parts = [evidence.source.title or evidence.source.uri]
     if evidence.page is not None:

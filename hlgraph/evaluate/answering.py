@@ -101,11 +101,13 @@ def _triple(fact: Fact, entities: dict[str, Entity]) -> tuple[str, str, str]:
     return subject, fact.predicate, entity.name if entity else literal
 
 
+CLOSED_BOOK = "closed_book"
+"""Name of the answers that a chat model gives without any evidence."""
 MEASURES = ("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall")
 """Names of the measures of an answer, in the order of :func:`measured`."""
 _MARK = re.compile(r"\s*\[\d+(?:, ?\d+)*\]")
 _FAILURES = (HLGraphError, ArithmeticError, LookupError, TypeError, ValueError)
-_LABEL = re.compile(r"(?:^|\n)[#* ]*Answer:\**\s*", re.IGNORECASE)
+_LABEL = re.compile(r"(?:(?:^|\n)[#* ]*|###\s*)Answer\s*:\**\s*", re.IGNORECASE)
 
 
 class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -117,8 +119,8 @@ class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     unit : of the evidence: ``statement``, or ``chunk`` for whole passages; default: as for :meth:`hlgraph.HLGraph.answer`
     diversity : near-duplicates dropped by the search, also where only passages are measured; see
         :class:`hlgraph.SearchRequest`. Default: that of the strategy
-    style : ``reason`` asks a chat model for its reason before the answer (chain of thought), ``plain`` for the answer alone.
-        Default: ``reason`` with a chat model
+    style : ``reason`` asks a chat model for its reason before the answer (chain of thought), ``plain`` for the answer alone,
+        ``aligned`` for both by the prompt that ``hlgraph align`` trains on. Default: ``reason`` with a chat model
     context_tokens : tokens of evidence that the reader gets (at least 200; default 8,000)
     mode : ``report`` combines many pieces, as for :meth:`hlgraph.HLGraph.answer`; default: ``short``
 
@@ -147,8 +149,8 @@ class ReaderOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             value = getattr(self, name)
             if value is not None and value not in known:
                 raise InputError(f"{name} is {value!r}; choose {' or '.join(map(repr, known))}")
-        if (self.style, self.mode) == ("reason", "report"):
-            raise InputError("style is 'reason', which does not apply to a report; leave it out")
+        if self.mode == "report" and self.style not in (None, "plain"):
+            raise InputError(f"style is {self.style!r}, which does not apply to a report; leave it out")
         check_diversity(self.diversity)
         if self.context_tokens is not None:
             check_context_tokens(self.context_tokens)
@@ -254,25 +256,17 @@ class AnswerReport(NamedTuple):
     intervals: Mapping[str, Mapping[str, Interval]]
 
 
-def answer_all(
-    graph: HLGraph,
-    dataset: Dataset,
-    *,
-    retrievers: Mapping[str, Retriever],
-    readers: Readers | None = None,
-    budget: Budget | None = None,
-) -> AnswerReport:
-    """Answer the questions that have gold answers, one after another; a failed question counts as a wrong answer.
+class Answering:
+    """Answers the questions that have gold answers, one after another; a failed question counts as a wrong answer.
 
-    With a chat model, the short answer is what it writes (with the style ``reason``, what it writes after the label of the
-    answer). Without one, it is the best span of the cited sentences (:func:`hlgraph.evaluate.spans.best_span`). When the budget
-    is spent, the remaining questions count as failed.
+    With a chat model, the short answer is what it writes (with the styles ``reason`` and ``aligned``, what it writes after the
+    label of the answer). Without one, it is the best span of the cited sentences (:func:`hlgraph.evaluate.spans.best_span`).
+    When the budget is spent, the remaining questions count as failed.
 
     Parameters
     ----------
     graph : the corpus
     dataset : the questions
-    retrievers : retrievers by strategy name
     readers : what the readers are given, and how they answer; None: the defaults
     budget : for all calls together; None: without limit
 
@@ -281,49 +275,89 @@ def answer_all(
     InputError
         No question has a gold answer.
     """
-    questions = tuple(question for question in dataset.questions if question.answers)
-    if not questions:
-        raise InputError(
-            f"no question of {dataset.name} has answers; give the questions a list answers, or leave out --answers"
-        )
-    answered: dict[str, Answered] = {}
-    know, start = knower(graph), total(graph.ledger())
 
-    usual: AnswerStyle = "reason" if graph.settings.models.chat else "plain"
+    def __init__(
+        self, graph: HLGraph, dataset: Dataset, *, readers: Readers | None = None, budget: Budget | None = None
+    ) -> None:
+        self._questions = tuple(question for question in dataset.questions if question.answers)
+        if not self._questions:
+            raise InputError(
+                f"no question of {dataset.name} has answers; give the questions a list answers, or leave out --answers"
+            )
+        self._graph, self._readers, self._budget = graph, readers, budget
+        self._usual: AnswerStyle = "reason" if graph.answers.model else "plain"
+        self._know, self._start = knower(graph), total(graph.ledger())
+        self._answered: dict[str, Answered] = {}
 
-    def ask(text: str, *, retriever: Retriever, reader: ReaderOptions) -> Answer:
-        left = budget and _left(budget, _difference(total(graph.ledger()), start))
-        return graph.answer(
+    def ask(self, retrievers: Mapping[str, Retriever]) -> None:
+        """Answer with each of these retrievers, by strategy name."""
+        for name, retriever in retrievers.items():
+            self._ask_all(name, partial(self._answer, retriever=retriever, reader=reader_of(self._readers, name)))
+
+    def ask_closed_book(self) -> None:
+        """Answer by the chat model without any evidence, as ``CLOSED_BOOK``."""
+        self._ask_all(CLOSED_BOOK, lambda text: self._graph.answers.closed_book(text, budget=self._left()))
+
+    def report(self, order: Sequence[str] = ()) -> AnswerReport:
+        """The answers so far, those of the strategies in ``order`` first."""
+        names = dict.fromkeys((*order, *self._answered))
+        answered = {name: self._answered[name] for name in names if name in self._answered}
+        by_chat = any(outcome.by_chat for item in answered.values() for outcome in item.outcomes)
+        return AnswerReport(by_chat, self._questions, answered, _intervals(self._questions, answered))
+
+    def _left(self) -> Budget | None:
+        return self._budget and _left(self._budget, _difference(total(self._graph.ledger()), self._start))
+
+    def _answer(self, text: str, *, retriever: Retriever, reader: ReaderOptions) -> Answer:
+        is_report = reader.mode == "report"
+        return self._graph.answer(
             text,
             strategy=retriever,
-            k=reader.k or (None if reader.mode == "report" else ANSWER_K),
+            k=reader.k or (None if is_report else ANSWER_K),
             mode=reader.mode or "short",
             unit=reader.unit,
             diversity=reader.diversity,
-            style=reader.style or ("plain" if reader.mode == "report" else usual),
+            style=reader.style or ("plain" if is_report else self._usual),
             context_tokens=reader.context_tokens or CONTEXT_TOKENS,
-            budget=left,
+            budget=self._left(),
         )
 
-    for name, retriever in retrievers.items():
-        reader = reader_of(readers, name)
-        asked = partial(ask, retriever=retriever, reader=reader)
-        before = total(graph.ledger())
+    def _ask_all(self, name: str, ask: Callable[[str], Answer]) -> None:
+        tokens = reader_of(self._readers, name).context_tokens or CONTEXT_TOKENS
+        before = total(self._graph.ledger())
         outcomes = []
         ended = ""
-        with progress.step(f"answer {name}", len(questions), unit="questions"):
-            for question in questions:
+        with progress.step(f"answer {name}", len(self._questions), unit="questions"):
+            for question in self._questions:
                 outcome = (
                     AnswerOutcome(question.id, "", "", (), is_refused=True, milliseconds=0.0, error=ended)
                     if ended
-                    else _answered(question, asked, know=know, tokens=reader.context_tokens or CONTEXT_TOKENS)
+                    else _answered(question, ask, know=self._know, tokens=tokens)
                 )
                 ended = outcome.error if outcome.error.startswith(BudgetError.__name__) else ended
                 outcomes.append(outcome)
                 progress.advance(f"answer {name}")
-        answered[name] = Answered(tuple(outcomes), _difference(total(graph.ledger()), before))
-    by_chat = any(outcome.by_chat for item in answered.values() for outcome in item.outcomes)
-    return AnswerReport(by_chat, questions, answered, _intervals(questions, answered))
+        self._answered[name] = Answered(tuple(outcomes), _difference(total(self._graph.ledger()), before))
+
+
+def answer_all(
+    graph: HLGraph,
+    dataset: Dataset,
+    *,
+    retrievers: Mapping[str, Retriever],
+    readers: Readers | None = None,
+    budget: Budget | None = None,
+) -> AnswerReport:
+    """The answers of :class:`Answering` with all retrievers.
+
+    Parameters
+    ----------
+    retrievers : retrievers by strategy name
+    graph, dataset, readers, budget : see :class:`Answering`
+    """
+    answering = Answering(graph, dataset, readers=readers, budget=budget)
+    answering.ask(retrievers)
+    return answering.report(tuple(retrievers))
 
 
 def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[AnswerOutcome]], *, title: str) -> Section:
@@ -447,6 +481,8 @@ def _difference(now: Spent, before: Spent) -> Spent:
 
 _OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
     "ROUGE-1": lambda text, golds: max(rouge_n(text, gold, n=1).f1 for gold in golds),
+    "ROUGE-1-P": lambda text, golds: max(rouge_n(text, gold, n=1).precision for gold in golds),
+    "ROUGE-1-R": lambda text, golds: max(rouge_n(text, gold, n=1).recall for gold in golds),
     "ROUGE-2": lambda text, golds: max(rouge_n(text, gold, n=2).f1 for gold in golds),
     "ROUGE-L": lambda text, golds: max(rouge_l(text, gold).f1 for gold in golds),
     "BLEU": sentence_bleu,
@@ -470,7 +506,8 @@ def check_texts(names: Sequence[str]) -> None:
 def text_section(found: AnswerReport, names: Sequence[str]) -> Section:
     """The named measures of all answers as a section of a report.
 
-    ROUGE (F1) and BLEU measure the answer that a chat model writes, or without one the sentence of the best span.
+    ROUGE (F1; ``-P`` precision, ``-R`` recall) and BLEU measure the answer that a chat model writes, or without one the
+    sentence of the best span.
     ``token_recall`` measures the whole text. ``accuracy`` is 1 if the answer names the right option and no other; a question
     without options has none.
 

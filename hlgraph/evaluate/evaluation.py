@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
-from hlgraph.evaluate.answering import ReaderOptions, Readers, reader_of
+from hlgraph.evaluate.answering import CLOSED_BOOK, ReaderOptions, Readers, reader_of
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, candidates_of, judged_section
@@ -34,6 +35,7 @@ from hlgraph.evaluate.runner import (
     lacking,
     load_run,
     named_files,
+    needs_hierarchy,
     parameters,
     prepare,
     read_runs,
@@ -52,6 +54,7 @@ from hlgraph.evaluate.statistics import (
 )
 from hlgraph.evaluate.sweep import base_of, knob, with_variants
 from hlgraph.ids import checksum
+from hlgraph.index.hierarchy import HierarchyQuery
 from hlgraph.models.accounts.ledger import total
 from hlgraph.models.choose import chosen_reranker
 from hlgraph.progress import OnProgress, advance, listening, step
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
 K = 20
 """Number of passages that a strategy is asked for."""
 _SAMPLE = 1_000
+_NODES = 10  # of all layers
 _CHUNKS = 40  # searched for the first 20 sources, if questions are about sources
 WORDS, CHAT = "words", "chat"
 COUNTS: Mapping[str, Kind] = {
@@ -81,6 +85,13 @@ TOKENS = ("input_tokens", "output_tokens")
 """Tokens that a chat model took to extract a corpus; there are none without one."""
 ACCURACY = "statement_accuracy"
 """Share of 1,000 statements that their chunks support (HLG, appendix A), judged by the chat model or by words."""
+
+_SHARES = ((0, 2), (3, 5), (6, 8), (9, 10))
+_LAYER_KINDS: Mapping[str, Kind] = {"chunks": Kind.CHUNK, "summaries": Kind.SUMMARY}
+LAYERS = tuple(f"{kind}_{low}_{high}" for kind in _LAYER_KINDS for low, high in _SHARES)
+"""Whether so many of the 10 best nodes over all layers are chunks, or summaries (GraphMPA, Tables 5 and 6)."""
+Layers: TypeAlias = HierarchyQuery | Mapping[str, HierarchyQuery]
+"""Parameters of the layers for all strategies, or by the name of the strategy."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,6 +119,9 @@ class EvaluationOptions:
     baseline : an earlier run, or its file
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
+    closed_book : with answers, the chat model also answers without any evidence
+    hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
+        the stored layers, otherwise the defaults
     """
 
     questions: str | Path | None = None
@@ -129,13 +143,20 @@ class EvaluationOptions:
     baseline: str | Path | Run | None = None
     retrievers: Mapping[str, Retriever] | None = None
     of_corpus: tuple[str, ...] = ()
+    closed_book: bool = False
+    hierarchy: Layers | None = None
+
+    def layers_of(self, name: str) -> HierarchyQuery | None:
+        """The parameters of the layers that a strategy searches; None: no others are built."""
+        return self.hierarchy if isinstance(self.hierarchy, HierarchyQuery) else (self.hierarchy or {}).get(name)
 
 
 class _Further(NamedTuple):
-    """The measures beside recall: of rankings, and of texts of answers."""
+    """The measures beside recall: of rankings, of texts of answers, and of the layers of rankings."""
 
     of_rankings: tuple[str, ...]
     of_texts: tuple[str, ...]
+    of_layers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,18 +199,12 @@ class EvaluationPlan:
         for failure in ingested.failed if ingested else ():
             _LOG.warning("not ingested: %s", failure.error)
         planned = _with_embedder(self.planned, graph)
-        retrievers = _prepared(graph, self.retrievers, is_all=options.strategies in (None, ALL))
-        if options.is_answered:
-            _check_k(graph, {name: reader_of(options.readers, name) for name in retrievers})
-        own = self._asked(graph, retrievers)
+        own, answered, layered = self._asked(graph)
+        planned = replace(planned, setting=replace(planned.setting, layers=layered.built))
         report = replace(own, strategies={**own.strategies, **self.outside})
-        answered = None
-        if options.is_answered:
-            answered = answering.answer_all(
-                graph, dataset, retrievers=retrievers, readers=options.readers, budget=options.budget
-            )
         judged = None if answered is None else _judged(graph.settings, answered, options)
         sections = _sections(report, answered, judged, further=self.further)
+        sections += [layered.section(dataset, self.further.of_layers)] if self.further.of_layers else []
         if answered is not None and options.claims:
             sections.append(_claims(answered, options, settings=graph.settings, judged=judged))
         against = options.against or next((text.partition(".")[0].strip() for text in options.sets), None)
@@ -209,16 +224,43 @@ class EvaluationPlan:
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
 
-    def _asked(self, graph: HLGraph, retrievers: Mapping[str, Retriever]) -> EvalReport:
-        tally = Tally()
+    def _asked(self, graph: HLGraph) -> tuple[EvalReport, AnswerReport | None, _Layered]:
+        """What is retrieved and answered. Strategies that search layers of the same parameters are asked together."""
+        options, tally = self.options, Tally()
         watched = graph.watched(lambda stores: counted(stores, tally))
         _warm(watched, self.dataset)
+        if options.is_answered:
+            _check_k(graph, {name: reader_of(options.readers, name) for name in self.retrievers})
+        answers = (
+            answering.Answering(graph, self.dataset, readers=options.readers, budget=options.budget)
+            if options.is_answered
+            else None
+        )
+        if answers is not None and options.closed_book:
+            answers.ask_closed_book()
+        results: dict[str, StrategyResult] = {}
+        layered = _Layered({}, {})
+        for query, some in _by_layers(self.retrievers, options):
+            built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
+            if not ready:
+                continue
+            results |= self._searched(watched, ready, tally)
+            if answers is not None:
+                answers.ask(ready)
+            layered.add(graph, self.dataset, retrievers=ready, built=built, is_counted=bool(self.further.of_layers))
+        ordered = {name: results[name] for name in self.retrievers if name in results}
+        report = EvalReport(self.dataset.name, self.dataset.questions, ordered)
+        return report, None if answers is None else answers.report((*self.retrievers, CLOSED_BOOK)), layered
+
+    def _searched(
+        self, watched: HLGraph, retrievers: Mapping[str, Retriever], tally: Tally
+    ) -> Mapping[str, StrategyResult]:
         diversity = {name: reader_of(self.options.readers, name).diversity for name in retrievers}
         if self.titles is None:
             asking = searches(watched, retrievers, k=K, diversity=diversity)
         else:
             asking = searches(watched, retrievers, k=_CHUNKS, diversity=diversity, of_sources=True)
-        return evaluate(self.dataset, asking, cost=tally.take)
+        return evaluate(self.dataset, asking, cost=tally.take).strategies
 
 
 def run_evaluation(
@@ -241,13 +283,14 @@ def run_evaluation(
     """
     with listening(on_progress):
         if isinstance(data, str | Path):
-            plan = plan_evaluation(data, options, settings=graph.settings, reranker=reranker)
+            chat = graph.answers.model
+            plan = plan_evaluation(data, options, settings=graph.settings, reranker=reranker, chat=chat)
             return plan.run(graph.in_corpus(f"eval-{plan.dataset.name}"))
         return plan_questions(graph, data, options=options, reranker=reranker).run(graph)
 
 
 def plan_evaluation(
-    folder: str | Path, options: EvaluationOptions, *, settings: Settings, reranker: str = ""
+    folder: str | Path, options: EvaluationOptions, *, settings: Settings, reranker: str = "", chat: str = ""
 ) -> EvaluationPlan:
     """Plan the evaluation of a set. All checks that need no question run here.
 
@@ -257,6 +300,7 @@ def plan_evaluation(
     options : the options
     settings : all settings
     reranker : fingerprint of the reranker; default: that of the settings
+    chat : name of the chat model that answers; default: that of the settings
 
     Raises
     ------
@@ -270,7 +314,8 @@ def plan_evaluation(
     _check_claims(options, settings)
     further = _further(options)
     retrievers = _retrievers(options)
-    _check_readers(options, settings, retrievers)
+    chat = chat or settings.models.chat
+    _check_readers(options, chat, retrievers)
     dataset = load(
         folder, questions=options.questions, limit=options.limit, subsets=options.subsets, qrels=options.qrels
     )
@@ -284,7 +329,7 @@ def plan_evaluation(
         outside=outside,
         planned=run_of(
             EvalReport(dataset.name, dataset.questions, {}),
-            _setting(options, settings, retrievers, extraction=extraction, reranker=reranker),
+            _setting(options, settings, retrievers, extraction=extraction, reranker=reranker, chat=chat),
             corpus=corpus_fingerprint(dataset.passages_path),
             asked=questions_fingerprint(dataset.questions),
         ),
@@ -325,7 +370,8 @@ def plan_questions(
     _check_claims(options, settings)
     further = _further(options)
     retrievers = _retrievers(options)
-    _check_readers(options, settings, retrievers)
+    chat = graph.answers.model
+    _check_readers(options, chat, retrievers)
     sources = [
         item for item in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values() if isinstance(item, Source)
     ]
@@ -338,7 +384,7 @@ def plan_questions(
         outside={},
         planned=run_of(
             EvalReport(graph.corpus, some, {}),
-            _setting(options, settings, retrievers, extraction="as stored", reranker=reranker),
+            _setting(options, settings, retrievers, extraction="as stored", reranker=reranker, chat=chat),
             corpus=checksum(*sorted(checksum(item.uri, item.checksum) for item in sources)),
             asked=questions_fingerprint(some),
         ),
@@ -410,7 +456,17 @@ def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
         )
 
 
-def _check_readers(options: EvaluationOptions, settings: Settings, retrievers: Mapping[str, Retriever]) -> None:
+def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[str, Retriever]) -> None:
+    if options.closed_book and not options.is_answered:
+        raise InputError("--closed-book answers without evidence; give --answers, too")
+    if options.closed_book and not chat:
+        raise InputError(
+            "--closed-book asks a chat model without evidence, and none is configured; name one in HLGRAPH_CHAT or "
+            "models.chat (such as openai:gpt-4o-mini), or leave it out"
+        )
+    layers = options.hierarchy if isinstance(options.hierarchy, Mapping) else {}
+    if strange := [name for name in layers if name not in retrievers or not needs_hierarchy(retrievers[name])]:
+        raise UnknownNameError(f"hierarchy names {strange[0]!r}, which is no strategy asked that searches layers")
     named = options.readers if isinstance(options.readers, Mapping) else {}
     if strange := [name for name in named if name not in retrievers and name not in BASELINES]:
         raise UnknownNameError(f"readers names {strange[0]!r}; the strategies asked are {', '.join(retrievers)}")
@@ -420,9 +476,9 @@ def _check_readers(options: EvaluationOptions, settings: Settings, retrievers: M
             raise InputError(f"unit is {reader.unit!r}, and {name} gives {' or '.join(units_of(retriever))} only")
         if not options.is_answered and (given := [option for option in reader.given if option != "diversity"]):
             raise InputError(f"{', '.join(given)}: an option of the reader of answers; give --answers, too")
-        if reader.style == "reason" and not settings.models.chat:
+        if reader.style not in (None, "plain") and not chat:
             raise InputError(
-                "style is 'reason', and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
+                f"style is {reader.style!r}, and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
                 "openai:gpt-4o-mini), or leave it out"
             )
 
@@ -442,9 +498,10 @@ def _check_k(graph: HLGraph, readers: Mapping[str, ReaderOptions]) -> None:
 def _further(options: EvaluationOptions) -> _Further:
     """The named measures, checked before anything is asked."""
     names = tuple(dict.fromkeys(name.strip() for name in options.metrics.split(",") if name.strip()))
-    of_texts = tuple(name for name in names if name in answering.NAMES)
-    further = _Further(tuple(name for name in names if name not in of_texts), of_texts)
-    check_names(further.of_rankings, others=answering.NAMES)
+    of_texts, of_layers = (tuple(name for name in names if name in known) for known in (answering.NAMES, LAYERS))
+    others = {*of_texts, *of_layers}
+    further = _Further(tuple(name for name in names if name not in others), of_texts, of_layers)
+    check_names(further.of_rankings, others=(*answering.NAMES, *LAYERS))
     if of_texts and not options.is_answered:
         raise InputError(f"{', '.join(of_texts)}: a measure of answers; give --answers, too")
     if of_texts:
@@ -476,6 +533,7 @@ def _setting(
     *,
     extraction: str,
     reranker: str,
+    chat: str,
 ) -> Setting:
     kinds = [url.partition("://")[0] for url in (settings.store, settings.vectors) if url]
     return Setting(
@@ -485,7 +543,7 @@ def _setting(
         store=" and ".join(kinds),
         embedder=settings.models.embedder,
         reranker=reranker or chosen_reranker(settings.models.reranker, settings.models).fingerprint,
-        chat=settings.models.chat if options.is_answered else "",
+        chat=chat if options.is_answered else "",
         k=K,
         parameters=parameters(retrievers),
         readers={name: given for name in retrievers if (given := reader_of(options.readers, name).given)},
@@ -506,16 +564,65 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
             advance("warm")
 
 
-def _prepared(graph: HLGraph, retrievers: Mapping[str, Retriever], *, is_all: bool) -> dict[str, Retriever]:
-    """Build what the retrievers need. With ``is_all``, the hierarchy is left out if its extra is not installed."""
+def _by_layers(
+    retrievers: Mapping[str, Retriever], options: EvaluationOptions
+) -> Iterator[tuple[HierarchyQuery | None, dict[str, Retriever]]]:
+    """The retrievers by the layers that are built for them; those that search none, or the stored ones, come first."""
+    groups: dict[HierarchyQuery | None, dict[str, Retriever]] = {None: {}}
+    for name, retriever in retrievers.items():
+        query = options.layers_of(name) if needs_hierarchy(retriever) else None
+        groups.setdefault(query, {})[name] = retriever
+    return ((query, some) for query, some in groups.items() if some)
+
+
+def _prepared(
+    graph: HLGraph, retrievers: Mapping[str, Retriever], *, query: HierarchyQuery | None, is_all: bool
+) -> tuple[str, dict[str, Retriever]]:
+    """The parameters of the layers, built if the retrievers need them, and what can be asked.
+
+    With ``is_all``, the hierarchy is left out if its extra is not installed.
+    """
     try:
-        prepare(graph, retrievers.values())
+        return prepare(graph, retrievers.values(), query=query), dict(retrievers)
     except MissingExtraError as error:
         if not is_all:
             raise
         _LOG.warning("the strategy hierarchy is skipped: %s", error)
-        return {name: retriever for name, retriever in retrievers.items() if base_of(name) != "hierarchy"}
-    return dict(retrievers)
+        return "", {name: retriever for name, retriever in retrievers.items() if base_of(name) != "hierarchy"}
+
+
+class _Layered(NamedTuple):
+    """By strategy, the parameters of the layers that it searched, and for each question the kinds of its 10 best nodes."""
+
+    built: dict[str, str]
+    kinds: dict[str, list[Counter[Kind]]]
+
+    def add(
+        self, graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], built: str, is_counted: bool
+    ) -> None:
+        """Note the layers of these retrievers, and count the summaries that they find."""
+        for name, retriever in retrievers.items():
+            if needs_hierarchy(retriever):
+                self.built[name] = built
+            if is_counted and "mixed" in units_of(retriever):
+                texts = (question.text for question in dataset.questions)
+                nodes = (graph.search(text, strategy=retriever, k=_NODES, unit="mixed").evidence for text in texts)
+                self.kinds[name] = [Counter(node.kind for node in some) for some in nodes]
+
+    def section(self, dataset: Dataset, names: Sequence[str]) -> Section:
+        """The named measures of ``LAYERS``."""
+
+        def share(name: str, count: Counter[Kind]) -> float:
+            kind, low, high = name.split("_")
+            return float(int(low) <= count[_LAYER_KINDS[kind]] <= int(high))
+
+        values = {
+            strategy: tuple(tuple(share(name, count) for name in names) for count in counts)
+            for strategy, counts in self.kinds.items()
+        }
+        asked = tuple(question.id for question in dataset.questions)
+        title = f"layers of the {_NODES} best nodes"
+        return Section(title=title, questions=asked, measures=tuple(names), values=values)
 
 
 def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptions) -> JudgeReport | None:

@@ -17,19 +17,20 @@ import msgspec
 import yaml
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.evaluate.answering import CLOSED_BOOK, ReaderOptions
 from hlgraph.evaluate.answering import MEASURES as ANSWERS
 from hlgraph.evaluate.answering import NAMES as OF_TEXTS
-from hlgraph.evaluate.answering import ReaderOptions
 from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
-from hlgraph.evaluate.evaluation import ACCURACY, COUNTS, TOKENS, EvaluationOptions
+from hlgraph.evaluate.evaluation import ACCURACY, COUNTS, LAYERS, TOKENS, EvaluationOptions
 from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
 from hlgraph.evaluate.metrics.retrieval import FAMILIES
 from hlgraph.evaluate.metrics.retrieval import MEASURES as RETRIEVAL
 from hlgraph.evaluate.report import Evaluation, write_files
-from hlgraph.evaluate.runner import BASELINES, chosen
+from hlgraph.evaluate.runner import BASELINES, chosen, needs_hierarchy
 from hlgraph.evaluate.statistics import Interval
 from hlgraph.evaluate.sweep import knob, with_variants
+from hlgraph.index.hierarchy import HierarchyQuery, hierarchy_query
 from hlgraph.records import Scalar
 from hlgraph.retrieve.retriever import units_of
 from hlgraph.stores.migrate import folder
@@ -47,7 +48,7 @@ COSTS = ("answer_input_tokens", "answer_output_tokens")
 """Mean tokens of an answer by a chat model."""
 OF_CORPUS = (*COUNTS, *TOKENS, ACCURACY)
 _NUMBERS = frozenset((*COUNTS, *TOKENS, *COSTS))  # the other measures are shares, shown in per cent
-_METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE, *COSTS, *OF_CORPUS)
+_METRICS = (*RETRIEVAL, *ANSWERS, *OF_TEXTS, *JUDGED, *WINS, *CLAIMS, *NOT_HERE, *COSTS, *OF_CORPUS, *LAYERS)
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,8 +81,10 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     strategy : the strategy that is this row; empty: hlgraph does not have it, and only the published figures are shown
     options : parameters of the strategy, such as ``max_length=1``
     reads : what the reader of its answers is given, such as ``{k: 5, unit: chunk}``
+    build : parameters of the layers that it searches, such as ``{layers: 2, threshold: 0.5}``; empty: the stored ones
     needs : what the row needs besides the set: a chat model, or a trained generator
-    of : ``corpus`` for a row of figures of the corpus, which has no strategy
+    of : ``corpus`` for a row of figures of the corpus, ``model`` for answers of the chat model without evidence, which have no
+        strategy
     published : figures by set and metric, shares in per cent
     """
 
@@ -90,7 +93,8 @@ class RecipeRow(_Part, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     reads: ReaderOptions = ReaderOptions()
     needs: Literal["", "chat", "training"] = ""
-    of: Literal["", "corpus"] = ""
+    build: Mapping[str, float] = msgspec.field(default_factory=dict)
+    of: Literal["", "corpus", "model"] = ""
     published: Mapping[str, Mapping[str, float]] = msgspec.field(default_factory=dict)
 
 
@@ -192,27 +196,34 @@ def retriever_of(row: RecipeRow, preset: str) -> tuple[str, Retriever]:
 
 
 class AskedRow(NamedTuple):
-    """A row as it is asked: its name among the results, its retriever, and the options of its reader."""
+    """A row as it is asked: its name among the results, its retriever, the options of its reader, and the layers it searches."""
 
     key: str
     retriever: Retriever
     reader: ReaderOptions
+    layers: HierarchyQuery | None
 
 
 def asked_as(recipe: Recipe) -> dict[str, AskedRow]:
     """The rows with a strategy as they are asked, by their names.
 
-    Rows that differ only in their readers have different names among the results, such as ``topic_graph[unit=chunk]``.
+    Rows that differ only in their readers or layers have different names among the results, such as
+    ``topic_graph[unit=chunk]``.
     """
-    rows = {row.name: (*retriever_of(row, recipe.preset), row.reads) for row in recipe.rows if row.strategy}
+    rows = {row.name: (*retriever_of(row, recipe.preset), row) for row in recipe.rows if row.strategy}
     asked = {}
-    for name, (key, retriever, reader) in rows.items():
-        others = [other.given for base, _, other in rows.values() if base == key]
-        own = (f"{option}={value}" for option, value in reader.given.items())
-        shown = ",".join(text for text, option in zip(own, reader.given, strict=True) if _differs(option, others))
+    for name, (key, retriever, row) in rows.items():
+        others = [_options_of(other) for base, _, other in rows.values() if base == key]
+        own = _options_of(row).items()
+        shown = ",".join(f"{option}={value}" for option, value in own if _differs(option, others))
         whole = f"{key.removesuffix(']')}{',' if '[' in key else '['}{shown}]" if shown else key
-        asked[name] = AskedRow(whole, retriever, reader)
+        asked[name] = AskedRow(whole, retriever, row.reads, hierarchy_query(row.build) if row.build else None)
     return asked
+
+
+def _options_of(row: RecipeRow) -> dict[str, Scalar]:
+    """The options of the layers and of the reader of a row."""
+    return {**row.build, **row.reads.given}
 
 
 def _differs(option: str, readers: Sequence[Mapping[str, Scalar]]) -> bool:
@@ -222,7 +233,7 @@ def _differs(option: str, readers: Sequence[Mapping[str, Scalar]]) -> bool:
 def commands(recipe: Recipe, place: str) -> list[str]:
     """The commands that run the same without the recipe. Values of one parameter share a command; other variants have their own.
 
-    Rows with other options of the reader have commands of their own.
+    Rows with other options of the reader, or other layers, have commands of their own.
 
     Parameters
     ----------
@@ -231,13 +242,18 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     """
     measures = {metric for item in recipe.sets for metric in recipe.metrics_of(item)}
     end = "" if recipe.preset == "paper" else f" --preset {recipe.preset}"
-    end += "" if measures <= set(RETRIEVAL) else " --answers"
-    named = [metric for metric in sorted(measures) if metric in OF_TEXTS or metric.partition("@")[0] in FAMILIES]
+    further = {metric for metric in measures if metric in LAYERS or metric.partition("@")[0] in FAMILIES}
+    end += "" if measures - further <= set(RETRIEVAL) else " --answers"
+    end += " --closed-book" if any(row.of == "model" for row in recipe.rows) else ""
+    named = sorted(further | (measures & set(OF_TEXTS)))
     end += f" --metrics {','.join(named)}" if named else ""
     end += " --claims words" if measures & set(CLAIMS) else ""
     by_reader: dict[str, list[RecipeRow]] = {}
     for row in (row for row in recipe.rows if row.strategy and not row.needs):
-        flags = (f" --{name.replace('_', '-')} {value}" for name, value in row.reads.given.items())
+        flags = [f" --{name.replace('_', '-')} {value}" for name, value in row.reads.given.items()]
+        flags += [f" --hierarchy {','.join(f'{name}={value:g}' for name, value in row.build.items())}"] * bool(
+            row.build
+        )
         by_reader.setdefault("".join(flags), []).append(row)
     return [
         f"hlgraph eval {place}{asked}{end}{flags}" for flags, rows in by_reader.items() for asked in _asked_by(rows)
@@ -283,10 +299,13 @@ def _check(recipe: Recipe) -> None:
             units = units_of(retriever_of(row, recipe.preset)[1])
             if row.reads.unit is not None:
                 _check_known(f"unit of {row.name!r}", [row.reads.unit], units)
-        elif row.options or row.needs or row.reads.given:
+        elif row.options or row.needs or row.reads.given or row.build:
             raise InputError(
-                f"the row {row.name!r} has options, reads or needs, but no strategy; give the strategy, or leave them out"
+                f"the row {row.name!r} has options, reads, build or needs, but no strategy; give the strategy, or leave them "
+                "out"
             )
+        if row.build and hierarchy_query(row.build) and not needs_hierarchy(retriever_of(row, recipe.preset)[1]):
+            raise InputError(f"the row {row.name!r} builds layers that {row.strategy} does not search; leave out build")
         _check_known(f"set of {row.name!r}", row.published, list(sets))
         for name, figures in row.published.items():
             _check_known(f"metric of {row.name!r} on {name!r}", figures, recipe.metrics_of(sets[name]))
@@ -318,8 +337,12 @@ _WHY = {
     **dict.fromkeys((*TOKENS, *COSTS), "no chat model was asked; set HLGRAPH_CHAT"),
     "accuracy": "no question that was asked has options",
 }
-_NEEDS = {"chat": "needs a chat model; set HLGRAPH_CHAT", "training": "needs a generator trained by hlgraph align"}
-_LACKS = {"chat": "no chat model", "training": "no trained generator"}
+_NEEDS = {
+    "chat": "needs a chat model: pip install 'hlgraph[langchain]' with an integration such as langchain-openai, and set "
+    "HLGRAPH_CHAT",
+    "training": "needs a generator trained by hlgraph align: serve it, name it in HLGRAPH_CHAT, and ask with --style aligned",
+}
+_LACKS = {"chat": "no chat model: set HLGRAPH_CHAT", "training": "no trained generator: hlgraph align"}
 
 
 class RecipeRun(NamedTuple):
@@ -339,7 +362,9 @@ def need_of(row: RecipeRow, *, has_chat: bool) -> str:
     row : the row
     has_chat : whether there is a chat model
     """
-    need = row.needs or ("chat" if row.reads.style == "reason" else "")
+    if row.of == "model":
+        return "" if has_chat else "chat"
+    need = row.needs or ("" if row.reads.style in (None, "plain") else "chat")
     return "" if need == "chat" and has_chat else need
 
 
@@ -418,7 +443,11 @@ def _figures(
     rows = []
     for row in recipe.rows:
         key = names_of[row.name].key if row.strategy and not need_of(row, has_chat=run.has_chat) else ""
-        rows.append((row, key if key in asked else ""))
+        answers = run.results.answers
+        if row.of == "model" and answers is not None and CLOSED_BOOK in answers.strategies:
+            rows.append((row, CLOSED_BOOK))
+        else:
+            rows.append((row, key if key in asked else ""))
     named = {key for _, key in rows}
     beside = [name for name in BASELINES if name in asked and name not in named] if recipe.has_strategies else []
     rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in beside]
@@ -663,7 +692,8 @@ def _options(
     metrics = recipe.metrics_of(item)
     further = [metric for metric in metrics if metric.partition("@")[0] in FAMILIES]
     of_texts = [metric for metric in metrics if metric in OF_TEXTS]
-    of_answers = set(metrics) - set(RETRIEVAL) - set(further) - set(OF_CORPUS)
+    of_layers = [metric for metric in metrics if metric in LAYERS]
+    of_answers = set(metrics) - set(RETRIEVAL) - set(further) - set(OF_CORPUS) - set(of_layers)
     can_be_run = {row.name for row in asked_rows(recipe, has_chat=has_chat)}
     rows = {name: row for name, row in asked_as(recipe).items() if name in can_be_run}
     against = rows.get(recipe.against)
@@ -681,8 +711,10 @@ def _options(
         preset=recipe.preset,
         limit=options.limit if recipe.has_strategies else 1,
         of_corpus=tuple(metric for metric in metrics if metric in OF_CORPUS),
-        metrics=",".join([*further, *(of_texts if is_answered else ())]),
+        metrics=",".join([*further, *of_layers, *(of_texts if is_answered else ())]),
         against=None if against is None else against.key,
         is_answered=is_answered,
+        closed_book=is_answered and has_chat and any(row.of == "model" for row in recipe.rows),
+        hierarchy={row.key: row.layers for row in rows.values() if row.layers is not None},
         claims=(options.claims or ("words" if set(metrics) & set(CLAIMS) else "")) if is_answered else "",
     )

@@ -29,6 +29,7 @@ from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
 from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
+    from hlgraph.index.hierarchy import HierarchyQuery
     from hlgraph.ingest.report import Report
     from hlgraph.retrieve.request import Mode
     from hlgraph.retrieve.retriever import Retriever
@@ -421,8 +422,8 @@ def _baseline(name: str) -> Retriever:
     return ChunkRetriever(mode=BASELINES[name])
 
 
-def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
-    """Build the hierarchy if a retriever needs it and it is missing or stale.
+def prepare(graph: HLGraph, retrievers: Iterable[Retriever], *, query: HierarchyQuery | None = None) -> str:
+    """Build the hierarchy if a retriever needs it and it is missing, stale, or of other parameters than asked for.
 
     A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless the stored ones were made by
     a chat model.
@@ -431,18 +432,30 @@ def prepare(graph: HLGraph, retrievers: Iterable[Retriever]) -> None:
     ----------
     graph : the corpus
     retrievers : those that will be asked
+    query : parameters of the hierarchy; None: those of the stored one, otherwise the defaults
+
+    Returns
+    -------
+    str
+        The parameters of the hierarchy in one line; empty if none is needed.
 
     Raises
     ------
     MissingExtraError
         The extra ``communities`` is not installed.
     """
-    if not any("hierarchy" in getattr(item, "needs", ()) for item in retrievers):
-        return
+    if not any(needs_hierarchy(item) for item in retrievers):
+        return ""
     run = graph.hierarchy.find().run
-    if run is None or run.is_stale:
+    if run is None or run.is_stale or query is not None:
         is_by_chat = run is not None and run.by.startswith("chat/")
-        graph.hierarchy.build(summaries="auto" if is_by_chat else "extractive")
+        run = graph.hierarchy.build(query, summaries="auto" if is_by_chat else "extractive").run
+    return run.parameters
+
+
+def needs_hierarchy(retriever: Retriever) -> bool:
+    """Whether a retriever searches the summaries of the hierarchy."""
+    return "hierarchy" in getattr(retriever, "needs", ())
 
 
 def parameters(retrievers: Mapping[str, Retriever]) -> dict[str, dict[str, Scalar | None]]:
@@ -617,6 +630,7 @@ class Setting:
     parameters : parameters of the retriever, by strategy
     chat : the chat model that answered, empty for none
     readers : options of the readers of answers that differ from the defaults, by strategy
+    layers : parameters of the hierarchy that a strategy searched, by strategy
     """
 
     version: str
@@ -629,6 +643,7 @@ class Setting:
     parameters: Mapping[str, Mapping[str, Scalar | None]] = field(default_factory=dict)
     chat: str = ""
     readers: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    layers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -824,11 +839,16 @@ def changed(setting: Setting, earlier: Setting) -> list[str]:
     lines = [
         f"{item.name}: {getattr(earlier, item.name)} before, {getattr(setting, item.name)} now"
         for item in fields(Setting)
-        if item.name not in ("parameters", "readers") and getattr(setting, item.name) != getattr(earlier, item.name)
+        if item.name not in ("parameters", "readers", "layers")
+        and getattr(setting, item.name) != getattr(earlier, item.name)
     ]
     for name in sorted(set(setting.parameters) & set(earlier.parameters)):
         before, now = (
-            {**each.parameters[name], **{f"reader.{key}": value for key, value in each.readers.get(name, {}).items()}}
+            {
+                **each.parameters[name],
+                **{f"reader.{key}": value for key, value in each.readers.get(name, {}).items()},
+                **({"built": each.layers[name]} if name in each.layers else {}),
+            }
             for each in (earlier, setting)
         )
         lines.extend(

@@ -505,8 +505,9 @@ def in_pairs(section: Section, against: str | None) -> PairedSection:
     Parameters
     ----------
     section : the section
-    against : the strategy to compare with; None: nothing is compared
+    against : the strategy to compare with; nothing is compared if it is None, or not in the section
     """
+    against = against if against in section.values else None
     return PairedSection(
         section, {measure: paired(section.columns(measure), against=against) for measure in section.measures}
     )

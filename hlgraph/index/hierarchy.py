@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +38,9 @@ from hlgraph.index.summaries import (
 )
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.journal import finish
-from hlgraph.records import Calibration, Chunk, Community, Kind, Summary
+from hlgraph.records import Calibration, Chunk, Community, Kind, Source, Summary
 from hlgraph.stores.batches import batched
-from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named
+from hlgraph.stores.derived import DerivedStore, Made, Run, Saved, Summarised, community_id, run_named, with_sources
 from hlgraph.stores.protocols import Scope, Stores, by_id, existing
 
 _LOG = logging.getLogger(__name__)
@@ -128,6 +128,28 @@ class HierarchyQuery:
             f"layers={self.layers} neighbours={self.neighbours} threshold={self.least:g} max_size={self.max_size} "
             f"seed={self.seed} long_source={self.long_source}{large} summaries={summariser.fingerprint}"
         )
+
+
+def hierarchy_query(values: Mapping[str, float | str]) -> HierarchyQuery:
+    """The query with these values of its parameters; texts are read as numbers.
+
+    Parameters
+    ----------
+    values : by name of the parameter, such as ``{"layers": 2, "threshold": "0.5"}``
+
+    Raises
+    ------
+    InputError
+        There is no such parameter, or a value is no number or out of its bounds.
+    """
+    known = {each.name: float if each.name == "threshold" else int for each in fields(HierarchyQuery)}
+    for name in values:
+        if name not in known:
+            raise InputError(f"a hierarchy has no parameter {name!r}; it has {', '.join(known)}")
+    try:
+        return HierarchyQuery(**{name: known[name](value) for name, value in values.items()})  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InputError(f"a parameter of the hierarchy is no number: {error}; give one") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +241,7 @@ class _Work:
     is_new: bool
     is_rehearsal: bool = False
     written: int = 0
+    source_of: dict[str, str] = field(default_factory=dict)
 
     def summary_name(self, subject: str, below: Iterable[str]) -> tuple[str, str]:
         """The id of the summary of a community or source, and the hash of its inputs: the nodes below and the summariser."""
@@ -297,7 +320,7 @@ def build_hierarchy(
         built = Made(
             sorted(work.communities, key=lambda community: (community.level, community.id)),
             work.members,
-            work.summaries,
+            _with_sources(work),
         )
         run = replace(work.run, stamp=built.stamp)
         with progress.step("persist"):
@@ -425,6 +448,7 @@ def _chunks(work: _Work, of_node: Mapping[str, str]) -> tuple[list[_Node], list[
         nodes += [
             _Node(name, (name,), (name,), row, of_node.get(name, "")) for name, row in zip(ids, matrix, strict=True)
         ]
+    work.source_of = {name: chunk.source_id for name, chunk in chunks.items()}
     have = {node.key for node in nodes}
     embedded = [chunk for name, chunk in chunks.items() if name in have]
     long = [*long_sources(embedded, work.query.long_source), *large_chunks(embedded, work.query.large_chunk)]
@@ -457,6 +481,19 @@ def _sources(
         )
         for summarised in summaries
     ]
+
+
+def _with_sources(work: _Work) -> list[Summarised]:
+    """The summaries, written or kept, with the present states of the sources that they rest on in their hashes."""
+    records = by_id(work.stores.graph.find(Kind.SOURCE, Scope(work.corpus)), Source)
+    source_of = work.source_of | {each.summary.id: each.source_id for each in work.summaries if each.source_id}
+    summaries = []
+    for each in work.summaries:
+        below = each.chunk_ids if each.source_id else work.members[each.community_id]
+        versions = {name: records[name].version for name in {source_of[member] for member in below}}
+        hashed = with_sources(each.summary.input_hash, versions)
+        summaries.append(each._replace(summary=replace(each.summary, input_hash=hashed)))
+    return summaries
 
 
 def _build(work: _Work, nodes: list[_Node]) -> None:

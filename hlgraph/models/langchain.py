@@ -113,7 +113,7 @@ class LangChainChat:
         If the provider refuses the form, the call is repeated without it, and if that succeeds, later calls omit it too.
         """
         model = self._with_limit(max_tokens)
-        messages = [SystemMessage(system), HumanMessage(user)]
+        messages = _messages(system, user)
         if form is not None and self.has_forms:
             try:
                 return self._in_form(model, messages, form)
@@ -132,7 +132,7 @@ class LangChainChat:
         An integration that cannot stream yields one piece. A reply with metadata but no finish reason is a broken connection: it
         raises ModelUnavailableError.
         """
-        pieces = self._with_limit(max_tokens).stream([SystemMessage(system), HumanMessage(user)])
+        pieces = self._with_limit(max_tokens).stream(_messages(system, user))
         whole: AIMessageChunk | None = None
         try:
             while (chunk := mapped(self._name, lambda: next(pieces, None))) is not None:
@@ -195,6 +195,11 @@ class LangChainChat:
                 changed = self._model.model_copy(update={field: max_tokens}) if field else self._model
                 self._limited[max_tokens] = changed
             return self._limited[max_tokens]
+
+
+def _messages(system: str, user: str) -> list[BaseMessage]:
+    """Both messages, or the one of a prompt that has no system message."""
+    return [*([SystemMessage(system)] if system else []), HumanMessage(user)]
 
 
 def _reasons(reply: AIMessage) -> set[str]:

@@ -151,6 +151,7 @@ class AsyncAnswers(Awaited[Answers]):
     """:class:`hlgraph.sdk.answers.Answers`, awaited."""
 
     plan = awaited(Answers.plan)
+    closed_book = awaited(Answers.closed_book)
 
 
 class AsyncBatches(Awaited[Batches]):

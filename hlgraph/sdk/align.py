@@ -50,9 +50,10 @@ class Alignment:
         limit: int | None = None,
         contexts: int = 3,
         held_out: float = 0.1,
-        negatives: Sequence[str] = ("bare", "citation", "other"),
+        negatives: Sequence[str] | None = None,
         strategy: str = "hierarchy",
         chats: Sequence[str] = (),
+        literal: bool = False,
         budget: Budget | None = None,
         on_progress: OnProgress | None = None,
     ) -> Made:
@@ -69,9 +70,11 @@ class Alignment:
         subsets, limit : only questions of these subsets, and only the first ``limit``
         contexts : maximum number of contexts; each question is used with 0, 1, ... of them
         held_out : share of the questions that is held out if ``test`` is None
-        negatives : kinds of rejected answers: ``bare``, ``citation``, ``other``
+        negatives : kinds of rejected answers: ``bare``, ``citation``, ``other``; None: all, with ``literal`` only ``bare``
         strategy : finds the contexts
         chats : names of the chat models that write reasons; none: that of the settings
+        literal : the data of the paper: a reason may cite nothing and need not rest on its contexts, so those that do not help
+            stay, and the only rejected answer is the bare gold answer
         budget : for all models together
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
@@ -95,9 +98,10 @@ class Alignment:
             limit=limit,
             contexts=contexts,
             held_out=held_out,
-            negatives=tuple(negatives),
+            negatives=None if negatives is None else tuple(negatives),
             strategy=strategy,
             chats=tuple(chats),
+            literal=literal,
         )
         with listening(on_progress):
             graph, pairs = self._planned(folder, options)
@@ -116,13 +120,14 @@ class Alignment:
         held_out: float = 0.1,
         strategy: str = "hierarchy",
         chats: Sequence[str] = (),
+        literal: bool = False,
         on_progress: OnProgress | None = None,
     ) -> PairsCost:
         """The cost of :meth:`make`, for each model. The set is ingested and searched; no chat model is called.
 
         Parameters
         ----------
-        folder, questions, test, subsets, limit, contexts, held_out, strategy, chats, on_progress : see :meth:`make`
+        folder, questions, test, subsets, limit, contexts, held_out, strategy, chats, literal, on_progress : see :meth:`make`
 
         Returns
         -------
@@ -143,6 +148,7 @@ class Alignment:
             held_out=held_out,
             strategy=strategy,
             chats=tuple(chats),
+            literal=literal,
         )
         with listening(on_progress):
             graph, pairs = self._planned(folder, options)

@@ -1,17 +1,24 @@
-"""The cost of an answer, estimated before any call is made."""
+"""The cost of an answer, estimated before any call is made, and answers without any evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hlgraph.errors import InputError
+from hlgraph.models.accounts.ledger import Purpose
+from hlgraph.models.executor import asking_about
 from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
 
 if TYPE_CHECKING:
     from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerRequest
+    from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import ChosenModels
+    from hlgraph.models.protocols import ChatModel
+    from hlgraph.records import Answer
     from hlgraph.retrieve import SearchResult
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.settings import Settings
@@ -22,17 +29,58 @@ if TYPE_CHECKING:
 @checked
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Cost estimates of answers. Needs only the name of the chat model, no API key.
+    """Cost estimates of answers, which need only the name of the chat model, and answers without evidence.
 
     Parameters
     ----------
     settings, stores : settings that name the corpus, and the open stores
     models : the embedder and the reranker of the search, and the name of the chat model
+    chat : makes the executor of the chat model for one command, within a budget; None without a chat model
     """
 
     settings: Settings
     stores: Stores
     models: ChosenModels
+    chat: Callable[[Budget | None], ChatModel | None] = lambda _: None
+
+    @property
+    def model(self) -> str:
+        """The name of the chat model that answers, or its fingerprint if an object was passed; empty without one."""
+        asked = self.models.chat_asked_for
+        if asked is None or isinstance(asked, str):
+            return asked or ""
+        return "" if (chat := self.models.chat) is None else chat.fingerprint
+
+    def closed_book(self, question: str, *, budget: Budget | None = None) -> Answer:
+        """The chat model's answer from what it knows, without any evidence: nothing is retrieved, and nothing is cited.
+
+        It shows how much of an evaluation the model knows by itself (GraphMPA, Table 7).
+
+        Parameters
+        ----------
+        question : text of the question
+        budget : of the chat model
+
+        Returns
+        -------
+        Answer
+            ``is_supported`` is False, since no source supports it.
+
+        Raises
+        ------
+        InputError : there is no chat model
+        ModelError : the chat model cannot be used
+        BudgetError : the budget does not cover the call
+        """
+        from hlgraph.answer.writer import Writer, closed_book_answer
+
+        if (chat := self.chat(budget)) is None:
+            raise InputError(
+                "an answer without evidence needs a chat model, and none is configured; name one in HLGRAPH_CHAT or "
+                "models.chat (such as openai:gpt-4o-mini)"
+            )
+        model = asking_about(chat, Purpose(stage="answer", strategy="closed_book"))
+        return closed_book_answer(question, writer=Writer(model=model, max_tokens=self.settings.models.max_tokens))
 
     def plan(
         self,

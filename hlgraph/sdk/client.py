@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
     from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
+    from hlgraph.evaluate.evaluation import Layers
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
@@ -365,7 +366,8 @@ class HLGraph:
         least_support : evidence that covers a smaller share of the question, from 0 to 1, is ignored; None: 0.5 without a chat
             model if cosines are known, else 0
         choices : texts from which the answer is chosen; see ``Answer.choice``
-        style : ``reason`` asks the chat model for its reason before the answer; ``plain`` for the answer alone
+        style : ``reason`` asks the chat model for its reason before the answer, ``aligned`` for the same by the prompt that
+            ``hlgraph align`` trains models on; ``plain`` for the answer alone
         budget : for the calls of the search and of the answer together
 
         Returns
@@ -454,6 +456,8 @@ class HLGraph:
         metrics: Sequence[str] = (),
         answers: bool = False,
         readers: Readers | None = None,
+        closed_book: bool = False,
+        hierarchy: Layers | None = None,
         claims: Literal["words", "chat"] | None = None,
         judging: JudgeOptions | None = None,
         budget: Budget | None = None,
@@ -480,6 +484,9 @@ class HLGraph:
         metrics : further measures, such as ``nDCG@10``; with ``answers`` also those of texts, such as ``ROUGE-L``
         answers : also answer the questions that have gold answers
         readers : what the reader of each answer is given and how it answers, for all strategies or by name; None: the defaults
+        closed_book : with ``answers``, also ask the chat model without any evidence
+        hierarchy : parameters of the layers that are built before the strategy ``hierarchy`` searches them, for all its
+            variants or by name; None: the stored layers, otherwise the defaults
         claims : with ``answers``, the measures of RAGChecker, claims split and checked by words or by the chat model
         judging : with ``answers``, how a chat model judges them
         budget : for all calls of chat models together
@@ -516,6 +523,8 @@ class HLGraph:
             is_alone=not baselines,
             is_answered=answers,
             readers=readers,
+            closed_book=closed_book,
+            hierarchy=hierarchy,
             claims=claims or "",
             judging=judging,
             budget=budget,
@@ -568,9 +577,7 @@ class HLGraph:
             return run_evaluation(self, folder, options=options, reranker=reranker, on_progress=on_progress)
 
         where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
-        return run_recipe(
-            name, options, measure=measure, has_chat=bool(self.settings.models.chat), **{where: str(data)}
-        )
+        return run_recipe(name, options, measure=measure, has_chat=bool(self.answers.model), **{where: str(data)})
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
@@ -705,10 +712,10 @@ class HLGraph:
 
     @property
     def answers(self) -> Answers:
-        """The cost of an answer by the chat model: ``plan``."""
+        """Answers by the chat model: ``plan`` their cost, or ask it ``closed_book``, without evidence."""
         from hlgraph.sdk.answers import Answers
 
-        return Answers(self.settings, self._opened.stores, self._resources.models)
+        return Answers(self.settings, self._opened.stores, self._resources.models, chat=self._executor)
 
     @property
     def communities(self) -> Communities:

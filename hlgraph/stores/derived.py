@@ -257,6 +257,20 @@ def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:
     return next((item for item in store.runs(corpus) if item.name == name), None)
 
 
+def with_sources(input_hash: str, versions: Mapping[str, int]) -> str:
+    """The hash of the inputs of a summary, followed by a hash of the states of the sources that it rests on.
+
+    A build stores it; a search computes it again from the sources as they are. Where they differ, the summary is stale.
+
+    Parameters
+    ----------
+    input_hash : the hash of the inputs, with or without that of sources
+    versions : the version of each source, by its id
+    """
+    states = sorted(f"{source}:{version}" for source, version in versions.items())
+    return f"{input_hash.partition('+')[0]}+{content_id('sources', *states)[:16]}"
+
+
 def community_id(run: Run, level: int, *, members: Sequence[str], scheme: int = WITHOUT_NAME) -> str:
     """The id of a community: a hash of its run, level and members, so it is the same in every version of the corpus.
 

@@ -366,7 +366,7 @@ def test_hierarchy(place: Path, tmp_path: Path) -> None:
     silent(*store, "hierarchy", "build", "--max-size", 3)
     (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
     silent(*store, "ingest", tmp_path / "more.md")
-    assert "(STALE: the corpus has changed since; next: hlgraph hierarchy build)" in call(*store, *summaries).out
+    assert "STALE" not in call(*store, *summaries).out  # nothing that they rest on has changed
     stale = silent(*store, "hierarchy", "list", "--k", 1)
     assert stale["run"]["is_stale"]
     assert call(*store, "hierarchy", "list").out.startswith("STALE: the corpus has changed since version 2")

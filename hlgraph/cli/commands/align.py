@@ -36,11 +36,19 @@ Limit = Annotated[int | None, option("N", "Use only the first N questions.")]
 Contexts = Annotated[int, option("N", "Maximum number of contexts; each question is used with 0, 1, ... N of them.")]
 HeldOut = Annotated[float, option("X", "Share of the questions that is held out; 0: none.")]
 Negatives = Annotated[
-    str,
+    str | None,
     option(
         "NAMES",
         "Kinds of rejected answers: bare (the gold answer alone, as in the paper), citation (the same with wrong "
-        "citations), other (the answer of another question).",
+        "citations), other (the answer of another question).  [default: all; with --literal bare]",
+    ),
+]
+Literally = Annotated[
+    bool,
+    option(
+        "--literal",
+        "The data of the paper: a reason may cite nothing and need not rest on its contexts, so those that do not help stay; "
+        "the only rejected answer is the bare one.",
     ),
 ]
 Strategy = Annotated[str, option("--strategy -s NAME", "The strategy that finds the contexts.")]
@@ -81,7 +89,8 @@ def make(
     limit: Limit = None,
     contexts: Contexts = 3,
     held_out: HeldOut = 0.1,
-    negatives: Negatives = "bare,citation,other",
+    negatives: Negatives = None,
+    literal: Literally = False,
     strategy: Strategy = "hierarchy",
     chat: Chats = None,
     plan: Plan = False,
@@ -113,7 +122,8 @@ def make(
         limit=limit,
         contexts=contexts,
         held_out=held_out,
-        negatives=split(negatives),
+        negatives=None if negatives is None else split(negatives),
+        literal=literal,
         strategy=strategy,
         chats=tuple(chat or ()),
     )

@@ -60,7 +60,12 @@ _Choices = Annotated[
     list[str] | None, option("--choice TEXT", "A possible answer (repeat the option); the best one is chosen.")
 ]
 _Style = Annotated[
-    Literal["plain", "reason"], option("", "Ask the chat model for the answer, or for its reason and then the answer.")
+    Literal["plain", "reason", "aligned"],
+    option(
+        "",
+        "Ask the chat model for the answer, or for its reason and then the answer; aligned: by the prompt that hlgraph align "
+        "trains models on.",
+    ),
 ]
 _Stream = Annotated[bool, option("--stream", "Print the text as it is written; not with --json.")]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import hlgraph
-from hlgraph.cli.command import Invocation, MaxTokens, MaxUsd, argument, budget_of, command, option
+from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, judge_options
 from hlgraph.cli.commands.search import Diversity
 from hlgraph.cli.output import note, pick
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
+    from hlgraph.index.hierarchy import HierarchyQuery
     from hlgraph.ingest.report import Report
 
 PLACE = 170  # position in the list of commands
@@ -107,9 +108,11 @@ UnitName = Annotated[
     option("", "With --answers, what the reader gets: chunk for whole passages (default: as for the command answer)."),
 ]
 Style = Annotated[
-    Literal["plain", "reason"] | None,
+    Literal["plain", "reason", "aligned"] | None,
     option(
-        "", "With --answers, ask for the answer alone, or for its reason first (default: reason with a chat model)."
+        "",
+        "With --answers, ask for the answer alone, or for its reason first (default: reason with a chat model); aligned: by "
+        "the prompt that hlgraph align trains models on.",
     ),
 ]
 ContextTokens = Annotated[
@@ -118,6 +121,18 @@ ContextTokens = Annotated[
 AnswerMode = Annotated[
     Literal["short", "report"] | None,
     option("", "With --answers, answer shortly or by a report from many pieces of evidence (default: short)."),
+]
+ClosedBook = Annotated[
+    bool,
+    option("--closed-book", "With --answers, also ask the chat model without any evidence: what it knows by itself."),
+]
+HierarchyOptions = Annotated[
+    str | None,
+    option(
+        "--hierarchy VALUES",
+        "Build the layers of the strategy hierarchy with these parameters first, such as layers=2,threshold=0.5 (see "
+        "hierarchy build).",
+    ),
 ]
 Claims = Annotated[
     str,
@@ -140,7 +155,7 @@ Out = Annotated[
 ]
 
 
-@command(app, "eval", "quiet")
+@command(app, "eval", "budget", "quiet")
 def evaluate(
     cli: Invocation,
     folder: Folder = None,
@@ -162,13 +177,13 @@ def evaluate(
     style: Style = None,
     context_tokens: ContextTokens = None,
     mode: AnswerMode = None,
+    closed_book: ClosedBook = False,
+    hierarchy: HierarchyOptions = None,
     claims: Claims = "",
     judges: Judges = None,
     judge_model: JudgeModel = None,
     trials: Trials = 2,
     criteria: Criteria = None,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
     save: Save = None,
     baseline: Baseline = None,
     out: Out = None,
@@ -223,15 +238,27 @@ def evaluate(
         is_alone=alone,
         is_answered=answers,
         readers=_reader(k, unit, diversity, style, context_tokens, mode),
+        closed_book=closed_book,
+        hierarchy=_layers(hierarchy),
         claims=claims,
         judging=_judging(judges, judge_model, criteria, trials, against),
-        budget=budget_of(max_tokens, max_usd),
+        budget=cli.budget,
         baseline=baseline,
     )
-    if recipe is None:
-        _run_set(cli, folder, options, save=save, out=out)
-    else:
-        _run_recipe(cli, recipe, options, folder=folder, data=data, save=save, out=out)
+    run = _run_set if recipe is None else partial(_run_recipe, name=recipe, data=data)
+    run(cli, options, folder=folder, save=save, out=out)
+
+
+def _layers(text: str | None) -> HierarchyQuery | None:
+    """The parameters of layers from a text such as ``layers=2,threshold=0.5``."""
+    from hlgraph.index.hierarchy import hierarchy_query
+
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if wrong := [name for name, sign, value in pairs if not (name.strip() and sign and value.strip())]:
+        raise InputError(f"--hierarchy {text!r}: {wrong[0]!r} has no value; write NAME=VALUE, separated by commas")
+    return hierarchy_query({name.strip(): value.strip() for name, _, value in pairs})
 
 
 def _reader(
@@ -260,9 +287,9 @@ def _judging(
 
 def _run_set(
     cli: Invocation,
-    folder: str | None,
     options: EvaluationOptions,
     *,
+    folder: str | None,
     save: str | None,
     out: str | None,
 ) -> None:
@@ -297,6 +324,8 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
         "--metrics": options.metrics,
         "--save": save,
         "--baseline": options.baseline,
+        "--closed-book": options.closed_book,
+        "--hierarchy": options.hierarchy,
     }
     if given := [option for option, value in decided.items() if value]:
         raise InputError(f"--recipe {name} decides the strategies and measures; leave out {', '.join(given)}")
@@ -304,9 +333,9 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
 
 def _run_recipe(
     cli: Invocation,
-    name: str,
     options: EvaluationOptions,
     *,
+    name: str,
     folder: str | None,
     data: str | None,
     save: str | None,

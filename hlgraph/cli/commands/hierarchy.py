@@ -123,7 +123,10 @@ def _lines(listing: FoundHierarchy) -> Iterator[str]:
         yield "no hierarchy has been built; next: hlgraph hierarchy build"
         return
     if listing.run.is_stale:
-        yield f"STALE: the corpus has changed since version {listing.run.version}; next: hlgraph hierarchy build"
+        yield (
+            f"STALE: the corpus has changed since version {listing.run.version}, and {listing.waiting} communities have lost "
+            "their summary; next: hlgraph hierarchy build"
+        )
     for summary, community in listing.summaries:
         yield f"level {summary.level}, {community.size} chunks: {' '.join(summary.text.split())}"
     for summary, uri in listing.sources:

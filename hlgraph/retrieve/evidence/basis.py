@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hlgraph.records import Evidence, Hit, Kind, Statement
 from hlgraph.retrieve.session import Session, page_at
-from hlgraph.stores.derived import Summarised
+from hlgraph.stores.derived import Summarised, with_sources
 
 
 class Resting(NamedTuple):
@@ -18,7 +18,7 @@ class Resting(NamedTuple):
     ----------
     item : the summary, with the statements and chunks that its words come from
     chunk_ids : all chunks below it, ascending
-    is_stale : whether the corpus has changed since it was written
+    is_stale : whether the corpus has changed since the build, so that the sources below must be looked at
     """
 
     item: Summarised
@@ -79,6 +79,8 @@ def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evide
         (parts[name] for name in wanted), key=lambda part: (bool(part.statement_id), -part.score, part.id)
     )
     first = rests_on[0]
+    hashed = resting.item.summary.input_hash
+    versions = {source.id: source.version for source in (parts[name].source for name in resting.chunk_ids)}
     return Evidence(
         text=resting.item.summary.text,
         score=hit.score,
@@ -88,6 +90,6 @@ def _summary(hit: Hit, resting: Resting, parts: Mapping[str, Evidence]) -> Evide
         source=first.source,
         page=first.page,
         summary_id=hit.id,
-        is_stale=resting.is_stale,
+        is_stale=resting.is_stale and with_sources(hashed, versions) != hashed,
         rests_on=tuple(rests_on),
     )

@@ -115,7 +115,7 @@ def _results(explanation: Explanation) -> Iterator[str]:
     for result in explanation.results:
         paths = f"on {_numbers(result.paths)}" if result.paths else ""
         words = ", ".join(filter(None, (f"{result.node.score or 0.0:.4g}", explanation.seed_words(result.node), paths)))
-        stale = " STALE: the corpus has changed since." if result.is_stale else ""
+        stale = " STALE: a source below has changed since." if result.is_stale else ""
         yield f'<li>{_named(result.node)} <span class="soft">{words}{stale}</span>{_basis(result.rests_on)}</li>'
     yield "</ol>"
 

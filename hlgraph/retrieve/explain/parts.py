@@ -122,7 +122,7 @@ class ResultTrace:
     number : rank of the evidence, from 1
     node : the statement, chunk or summary; its ``seed_rank`` is as in :class:`NodeTrace`
     paths : numbers of the paths that lead to it, from 1
-    is_stale : for a summary, whether the corpus has changed since it was written
+    is_stale : for a summary, whether a source that it rests on has changed since the build
     rests_on : for a summary, the chunks and statements that it rests on, as in :class:`hlgraph.records.Evidence`
     """
 

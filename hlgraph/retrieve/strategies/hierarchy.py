@@ -31,7 +31,8 @@ class HierarchyRetriever:
     the question count.
 
     A summary is used only when the filter admits every source that it rests on. After a change of the corpus, summaries of changed
-    parts are missing until the next build, and the others are marked as stale; new sources are found only as chunks.
+    parts are missing until the next build, and those of other parts of the same sources are marked as stale; all others are as
+    before, and new sources are found only as chunks.
 
     ``why`` gives the layer of a summary, from 0 for that of a source, and a number of the group that chunks and summaries of one
     community share, which a report reads together.

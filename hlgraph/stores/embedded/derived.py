@@ -74,8 +74,8 @@ class EmbeddedDerivedStore(DerivedStore):
             # A community that lost a member keeps its id; if the run has the member again, it is written again.
             kept = {name for name in wanted if community_sizes.get(name) == wanted[name]}
             _remove(connection, sorted(community_sizes.keys() - kept))
-            stored = {name for (name,) in connection.execute("SELECT id FROM summary WHERE r = ?", (r,))}
-            gone = stored - {item.summary.id for item in tier.summaries}
+            stored = dict(connection.execute("SELECT id, input_hash FROM summary WHERE r = ?", (r,)).fetchall())
+            gone = stored.keys() - {item.summary.id for item in tier.summaries}
             _remove_summaries(connection, "id IN (SELECT value FROM json_each(?))", sorted(gone))
             new = [item for item in tier.summaries if item.summary.id not in stored]
             _put_summaries(
@@ -85,6 +85,11 @@ class EmbeddedDerivedStore(DerivedStore):
                 if item.id not in kept:
                     _add(connection, r, community=item, members=tier.members[item.id])
             _put_summaries(connection, r, [item for item in new if not item.source_id])
+            hashes = {item.summary.id: item.summary.input_hash for item in tier.summaries}
+            connection.executemany(
+                "UPDATE summary SET input_hash = ? WHERE id = ?",
+                [(hashes[name], name) for name in stored if hashes.get(name, stored[name]) != stored[name]],
+            )
             connection.executemany(
                 "UPDATE community SET parent = (SELECT m FROM community WHERE id = ?) WHERE id = ?",
                 ((item.parent_id, item.id) for item in tier.communities),

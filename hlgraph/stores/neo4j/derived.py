@@ -52,7 +52,7 @@ class Neo4jDerivedStore(DerivedStore):
         key = _run_id(run.corpus, run.name)
         sizes = {row["id"]: row["size"] for row in self._server.ask("index/list_community_ids", run=key)}
         existing = set(sizes)
-        known = {row["id"] for row in self._server.ask("index/list_summary_ids", run=key)}
+        known = {row["id"]: row["input_hash"] for row in self._server.ask("index/list_summary_ids", run=key)}
         written = [item for item in tier.summaries if item.summary.id not in known]
         added = [item for item in tier.communities if item.id not in existing]
         # A community that lost a member keeps its id; if the run has the member again, it is repaired in place.
@@ -66,10 +66,14 @@ class Neo4jDerivedStore(DerivedStore):
         self._write("index/link_members", _links(added, tier), size=_LINKS)
         self._stage_summaries(key, [item for item in written if not item.source_id])
         wanted = {item.id for item in tier.communities}
-        kept = {item.summary.id for item in tier.summaries}
+        hashes = {item.summary.id: item.summary.input_hash for item in tier.summaries}
+        mended = [
+            {"id": name, "input_hash": hashes[name]} for name in known if hashes.get(name, known[name]) != known[name]
+        ]
 
         def flip(transaction: Transaction) -> None:
-            transaction.write("index/hide_summaries", sorted(known - kept), key="ids")
+            transaction.write("index/hide_summaries", sorted(known.keys() - hashes.keys()), key="ids")
+            transaction.write("index/mend_hashes", mended)
             transaction.write("index/show_summaries", [item.summary.id for item in written], key="ids")
             transaction.write("index/hide_communities", sorted(existing - wanted), key="ids")
             transaction.write("index/unlink_communities", sorted(existing & wanted), key="ids")

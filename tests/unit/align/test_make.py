@@ -177,6 +177,27 @@ def test_a_reason_holds_or_says_why_not(reason: str, answer: str, fault: str | N
     assert fault_of(TASK, Parts(reason, answer)) == fault
 
 
+def test_literal_data_keeps_contexts_that_do_not_help_and_has_one_rejected_answer(tmp_path: Path) -> None:
+    assert fault_of(TASK, Parts("She lived there, I think.", "Tessing"), is_literal=True) is None
+    assert fault_of(TASK, Parts(WELL, "Orne"), is_literal=True) == "other_answer"
+
+    def write(system: str, user: str) -> str:
+        answer = _GIVEN.search(user)
+        assert answer is not None
+        assert "NO REASON" not in system
+        return f"###Reason: One thinks of it at once.\n###Answer: {answer[1]}"
+
+    executor = executor_for(ScriptedChat(write, name="a:b"), tmp_path)
+    result = make(tasks(most=2), [executor], negatives=["bare"], is_literal=True)
+    assert make(tasks(most=2), [executor], negatives=["bare"]).faults  # the same reasons rest on nothing
+    executor.close()
+    assert (result.faults, len(result.train) + len(result.test)) == ({}, result.tasks)
+    assert {each.negative for each in (*result.train, *result.test)} == {"bare"}
+    assert {each.made_with for each in result.train} == {("align-answer/2", "align-reason-literal/1")}
+    with pytest.raises(InputError, match="negatives are other; literal data has one kind, bare: leave them out"):
+        PairsOptions(literal=True, negatives=("other",))
+
+
 def test_without_contexts_a_reason_cites_nothing() -> None:
     bare = Task(QUESTIONS[1], ())
     assert fault_of(bare, Parts("She was born in Tessing.", "Tessing")) is None

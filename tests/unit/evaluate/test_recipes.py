@@ -53,6 +53,9 @@ _SMALL: dict[str, Any] = {
 }
 
 
+_NO_CHAT, _NOT_TRAINED = "no chat model: set HLGRAPH_CHAT", "no trained generator: hlgraph align"
+
+
 def _read(tmp_path: Path, **other: object) -> Recipe:
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump({**_SMALL, **other}))
@@ -87,7 +90,19 @@ def test_every_recipe_is_valid_and_every_paper_has_one() -> None:
             {"rows": [{"name": "x", "strategy": "path", "options": ["lenght=1"]}], "against": ""},
             "no parameter 'lenght'",
         ),
-        ({"rows": [{"name": "x", "options": ["a=1"]}], "against": ""}, "has options, reads or needs, but no strategy"),
+        (
+            {"rows": [{"name": "x", "options": ["a=1"]}], "against": ""},
+            "has options, reads, build or needs, but no strategy",
+        ),
+        (
+            {"rows": [{"name": "x", "strategy": "chunk", "build": {"layers": 2}}], "against": ""},
+            "'x' builds layers that chunk",
+        ),
+        (
+            {"rows": [{"name": "x", "strategy": "hierarchy", "build": {"depth": 2}}], "against": ""},
+            "a hierarchy has no parameter 'depth'; it has layers, neighbours",
+        ),
+        ({"rows": [{"name": "x", "strategy": "hierarchy", "build": {"layers": 9}}], "against": ""}, "layers is 9"),
         (
             {"rows": [{"name": "x", "strategy": "path", "reads": {"unit": "mixed"}}], "against": ""},
             "no unit of 'x' 'mixed'",
@@ -138,16 +153,17 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     assert [row[:4] + row[5:6] for row in table.rows] == [
         ("B0", "chunk", "78.7", "-", "75.00"),
         ("deep", "path[max_length=1]", "-", "-", "75.00"),
-        ("asking", "-", "-", "no chat model", "no chat model"),
-        ("trained", "-", "-", "no trained generator", "no trained generator"),
+        ("asking", "-", "-", _NO_CHAT, _NO_CHAT),
+        ("trained", "-", "-", _NOT_TRAINED, _NOT_TRAINED),
         ("HippoRAG", "-", "50.0", "-", "-"),
         ("bm25 (beside)", "bm25", "-", "-", "75.00"),
     ]
     assert "paper: reader Large; here: extraction local, embedder mini" in models_line(recipe, run)
     assert missing_lines(recipe, [run], sets=recipe.sets, has_chat=False) == [
         "set News: not there; looked for the folder news or news_70",
-        "row asking: needs a chat model; set HLGRAPH_CHAT",
-        "row trained: needs a generator trained by hlgraph align",
+        "row asking: needs a chat model: pip install 'hlgraph[langchain]' with an integration such as langchain-openai, and set "
+        "HLGRAPH_CHAT",
+        "row trained: needs a generator trained by hlgraph align: serve it, name it in HLGRAPH_CHAT, and ask with --style aligned",
         "rows that hlgraph does not have, published figures only: HippoRAG",
         "correctness on News: no judge measured it; add --judge",
     ]
@@ -169,7 +185,7 @@ def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) 
     figures = {"chunks": Interval(1234, 1234, 1234), "statement_accuracy": Interval(0.9, 0.8, 0.95)}
     run = RecipeRun(recipe.sets[0], "news_70", replace(_results(recipe), of_corpus=figures))
     assert [row[2:] for row in recipe_table("small", recipe, run=run).rows] == [
-        ("6,272", "1,234", "13,911,508", "no chat model", "96.5", "90.00", "80.00 to 95.00"),
+        ("6,272", "1,234", "13,911,508", _NO_CHAT, "96.5", "90.00", "80.00 to 95.00"),
         ("6,272", "-", "13,911,508", "-", "96.5", "-", ""),
     ]
     assert missing_lines(recipe, [run], sets=[], has_chat=False) == [

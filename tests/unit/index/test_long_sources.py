@@ -421,6 +421,31 @@ def _chunks_of(names: list[str]) -> list[Chunk]:
     return [Chunk(name, "a", "", 0, 0, at, 60) for at, name in enumerate(names)]
 
 
+def test_only_summaries_that_rest_on_an_edited_source_are_stale_until_the_next_build(opened: Opened) -> None:
+    stores = opened.stores
+    delete_sources([each.id for each in stores.graph.find(Kind.SOURCE, Scope("c"))], "c", stores=stores)
+    themes = {"mill": "sail rye flour", "comet": "tail orbit dome", "harbour": "ship pier tide"}
+    texts = {f"{theme}{at}": f"{theme} {words} number{at}" for theme, words in themes.items() for at in range(4)}
+    both = Document("doc:both", f"{texts['mill0']}\n\n{texts['comet0']}", "Both")
+    alone = [Document(f"doc:{key}", text, key) for key, text in texts.items() if key not in ("mill0", "comet0")]
+    ingest(stores, both, *alone)
+    build(stores, layers=2)
+
+    def stale() -> dict[str, bool]:
+        shown = ask(stores, " ".join(texts.values()), k=9, unit="summary").evidence
+        return {next(theme for theme in themes if theme in each.text): each.is_stale for each in shown}
+
+    assert stale() == {"mill": False, "comet": False, "harbour": False}
+    ingest(stores, Document("doc:new", "harbour ship pier tide number9", "New"))
+    assert stale() == {"mill": False, "comet": False, "harbour": False}  # what they rest on is as it was
+    ingest(stores, Document("doc:both", f"mill sail rye bread\n\n{texts['comet0']}", "Both"))
+    assert stale() == {"comet": True, "harbour": False}  # of the mill nothing is shown that was removed
+    again = build(stores, layers=2)
+    assert (again.written, again.kept, again.is_whole) == (2, 1, False)  # the mill, and the harbour with its new chunk
+    assert stale() == {"mill": False, "comet": False, "harbour": False}
+    assert build(stores, layers=2).is_unchanged
+
+
 def test_large_chunks_are_nodes_of_layer_0_and_leave_only_with_their_own_chunks(opened: Opened) -> None:
     stores = opened.stores
     build(stores, long_source=0, large_chunk=50)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import BaseMessage
 
 import hlgraph
 import hlgraph.models.choose
 from hlgraph import HLGraph, Progress
 from hlgraph.errors import InputError
+from hlgraph.models.langchain import LangChainChat
 from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.embedder import WordEmbedder
 
 ROWS = (
     ("p1", "Mara Quill built the mill of Tessing.", "Who built the mill of Tessing?", "Mara Quill"),
@@ -49,6 +54,39 @@ def test_the_cost_of_pairs_is_planned_without_a_model(graph: HLGraph, folder: Pa
     assert [(item.model, item.calls) for item in cost.models] == [(CHAT, 9)]  # three questions with 0, 1 and 2 contexts
     assert "search" in {item.step for item in steps}
     assert [item.corpus for item in graph.stats(everything=True)] == ["eval-bridges"]
+
+
+class _Listening(FakeListChatModel):
+    """A model of LangChain that keeps the messages of its last call."""
+
+    received: ClassVar[list[BaseMessage]] = []
+
+    def _call(self, messages: list[BaseMessage], *arguments: Any, **options: Any) -> str:
+        type(self).received = messages
+        return super()._call(messages, *arguments, **options)
+
+
+@pytest.mark.parametrize("strategy", ["chunk", "hierarchy"])
+def test_a_trained_model_is_asked_with_the_prompt_that_it_was_trained_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    chat = ScriptedChat(_reason, name=CHAT)
+    monkeypatch.setattr(hlgraph.models.choose, "chosen_chat", lambda given, names: chat)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder(), chat=chat) as graph:
+        trained = graph.align.make(folder, strategy=strategy, contexts=3, held_out=0, chats=[CHAT])
+        asked = {(pair.question, pair.k): pair.prompt for pair in trained.train}
+        there = graph.in_corpus("eval-bridges")
+        for (question, k), prompt in asked.items():
+            unit: hlgraph.Unit = "chunk" if strategy == "chunk" else "mixed"
+            if k:
+                answer = there.answer(question, strategy=strategy, k=k, unit=unit, style="aligned")
+                assert answer.made_by.startswith("align-answer/2+")
+            else:
+                there.answers.closed_book(question)
+            system, user, _ = chat.asked[-1]
+            assert (system, user) == ("", prompt.rstrip())
+    LangChainChat(_Listening(responses=["yes"])).complete("", user, max_tokens=9)
+    assert [(message.type, message.content) for message in _Listening.received] == [("human", user)]
 
 
 def test_pairs_are_made_written_and_audited(

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hlgraph import Document, Evaluation, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
+import hlgraph
+from hlgraph import Document, Evaluation, HierarchyQuery, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.answering import Readers
 from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
+from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
 PASSAGES = {
@@ -136,6 +139,87 @@ def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path)
 
 
 _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
+
+
+WORDS = ("mill wheel flour", "harbour ship sail", "comet tail sky")
+TOWNS = [f"{words} {town}" for words in WORDS for town in ("Orne", "Velm", "Tessing")]
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    """A set in the folder of a set of GraphMPA, whose passages form three communities."""
+    place = tmp_path / "quality"
+    place.mkdir()
+    rows = [{"id": f"p{at}", "title": "", "text": text} for at, text in enumerate(TOWNS)]
+    asked = [
+        {
+            "id": f"q{at}",
+            "question": f"What is the {words}?",
+            "supporting_passage_ids": [f"p{3 * at}"],
+            "answers": ["Orne"],
+        }
+        for at, words in enumerate(WORDS)
+    ]
+    for name, lines in (("corpus", rows), ("questions", asked)):
+        (place / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return place
+
+
+def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(graph: HLGraph, towns: Path) -> None:
+    layers = {"one": HierarchyQuery(layers=1), "two": HierarchyQuery(layers=2, threshold=0.5)}
+    strategies = {name: HierarchyRetriever() for name in layers}
+    readers = ReaderOptions(k=4, unit="mixed")
+    result = graph.evaluate(
+        towns,
+        strategies={"chunk": ChunkRetriever(), **strategies},
+        baselines=False,
+        answers=True,
+        readers=dict.fromkeys(layers, readers),
+        hierarchy=layers,
+        metrics=["summaries_0_2", "summaries_3_5", "chunks_6_8", "chunks_9_10"],
+    )
+    assert list(result.report.strategies) == ["chunk", "one", "two"]
+    assert [result.setting.layers[name].split()[0] for name in layers] == ["layers=1", "layers=2"]
+    assert result.answers is not None
+    texts = {
+        name: {piece.text for outcome in item.outcomes for piece in outcome.retrieved} - set(TOWNS)
+        for name, item in result.answers.strategies.items()
+    }
+    assert not texts["chunk"] | texts["one"]
+    assert texts["two"]  # summaries are read as nodes of their own
+    (shares,) = (each.section for each in result.sections if each.section.title == "layers of the 10 best nodes")
+    assert dict(shares.values) == {"one": ((1.0, 0.0, 0.0, 1.0),) * 3, "two": ((0.0, 1.0, 1.0, 0.0),) * 3}
+    again = graph.evaluate(towns, strategies=strategies, baselines=False, baseline=result, hierarchy=layers["two"])
+    assert any(change.startswith("one.built: layers=1") for change in again.changes)
+    with pytest.raises(
+        UnknownNameError, match="hierarchy names 'chunk', which is no strategy asked that searches layers"
+    ):
+        graph.evaluate(towns, strategies="chunk", hierarchy={"chunk": HierarchyQuery()})
+
+
+def test_the_model_alone_is_a_row_and_without_one_the_cell_says_so(graph: HLGraph, towns: Path, tmp_path: Path) -> None:
+    rows = {row[0]: row for row in graph.recipe("graphmpa-table-7", towns).tables()[0].rows}
+    assert rows["only the model, without the graph"][1:4] == ("-", "32.1", "no chat model: set HLGRAPH_CHAT")
+    assert [rows[name][1] for name in ("only layer 2", "both layers")] == ["hierarchy[layers=summaries]", "hierarchy"]
+    with pytest.raises(InputError, match="--closed-book asks a chat model without evidence, and none is configured"):
+        graph.evaluate(towns, strategies="chunk", answers=True, closed_book=True)
+    with pytest.raises(InputError, match="--closed-book answers without evidence; give --answers, too"):
+        graph.evaluate(towns, strategies="chunk", closed_book=True)
+    with pytest.raises(InputError, match="an answer without evidence needs a chat model"):
+        graph.answers.closed_book("Who?")
+    chat = ScriptedChat(lambda system, user: "###Reason: So it is. ###Answer: Orne", name="openai:m")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/chat", embedder=WordEmbedder(), chat=chat) as asking:
+        result = asking.evaluate(towns, strategies="chunk", baselines=False, answers=True, closed_book=True)
+        assert result.answers is not None
+        assert list(result.answers.strategies) == ["chunk", "closed_book"]
+        assert result.answers.intervals["closed_book"]["EM"].mean == 1
+        alone = result.answers.strategies["closed_book"].outcomes[0]
+        assert (alone.evidence, alone.retrieved, alone.is_refused) == ((), (), True)
+        assert [user for _, user, _ in chat.asked if "Context:\n(none)\n\nQuestion: What is the mill" in user]
+        assert list(result.report.strategies) == ["chunk"]  # there is nothing to measure of a retrieval
+        recipe = asking.recipe("graphmpa-table-7", towns)
+        rows = {row[0]: row for row in recipe.tables()[0].rows}
+        assert rows["only the model, without the graph"][1] == "closed_book"
 
 
 def test_options_of_a_reader_are_checked() -> None:
