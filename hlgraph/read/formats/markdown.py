@@ -44,7 +44,7 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
-    text = _shown(whole[match.end() :] if match and front is not None else whole)
+    text = shown(whole[match.end() :] if match and front is not None else whole)
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
@@ -119,8 +119,14 @@ def _on_one_line(match: re.Match[str]) -> str:
     return match[0].replace("\n", " ")
 
 
-def _shown(text: str) -> str:
-    """The text without hidden HTML; a table whose rows do not begin with a bar gets bars around its rows. Code stays as it is."""
+def shown(text: str) -> str:
+    """The text without hidden HTML; a table whose rows do not begin with a bar gets bars around its rows. Code stays as it is.
+
+    Examples
+    --------
+    >>> shown("<!-- a note -->Name | Port\\n--- | ---\\nalpha | 80")
+    '| Name | Port |\\n| --- | --- |\\n| alpha | 80 |'
+    """
     if "<" not in text and "|" not in text:
         return text
     lines: list[str] = []
