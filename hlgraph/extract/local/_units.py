@@ -36,6 +36,8 @@ class Unit(NamedTuple):
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
+_HAS_LETTER = re.compile(r"[^\W\d_]{2}")
+_LEADER = re.compile(r"(?:\.[ \t]?){6}")  # the dots between a heading and its page
 _MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s+(?:\[[ xX]\]\s+)?")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
@@ -191,9 +193,12 @@ def _words(text: str) -> str:
 
 
 def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
-    """The sentences of a block; those after the first have the speaker of a line, too."""
+    """The sentences of a block; those after the first have the speaker of a line, too. Lines of a table of contents are none."""
     label = _label(text, block)
+    is_contents = _LEADER.search(text, block.start, block.end) is not None
     for start, end in block_sentences(text, block):
+        if is_contents and (_LEADER.search(text, start, end) or not _HAS_LETTER.search(text, start, end)):
+            continue
         begin = start
         if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
             begin = marker.end()
@@ -243,8 +248,8 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
         named = [
             f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
         ]
-        is_pair = bool(labels) and not any(labels) and len(named) == 2
-        between = " " if is_pair and named[0].endswith(":") else ": " if is_pair else "; "
+        is_pair = not any(labels) and len(named) == 2
+        between = " " if is_pair and named[0].endswith(":") else ": " if is_pair and labels else "; "
         words = "; ".join([*section, between.join(named)])
         section = [] if inner and _TOTAL.match(inner[0]) else section
         if _HAS_WORD.search(words):

@@ -203,3 +203,10 @@ def test_bars_in_code_make_no_row() -> None:
 
 def test_a_key_with_a_colon_and_its_value_are_a_pair() -> None:
     assert texts("|  |  |\n| --- | --- |\n| Status: | Base |\n| Source | mod.c |") == ["Status: Base", "Source: mod.c"]
+
+
+@pytest.mark.parametrize("dots", [". . . . . . . . .", "............"])
+def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
+    lines = [f"4.4 Customization of the rules {dots} 24", f"5.1 The compat file {dots} 29"]
+    text = "\n\n".join(["Contents of the guide to the pumps", "\n".join(lines), "It pumps oil... every day."])
+    assert texts(text) == ["Contents of the guide to the pumps", "It pumps oil... every day."]
