@@ -193,7 +193,7 @@ def _words(text: str) -> str:
 
 
 def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
-    """The sentences of a block; those after the first have the speaker of a line, too. Lines of a table of contents are none."""
+    """The sentences of a block; those after the first also have the speaker of a line. Tables of contents have no sentences."""
     label = _label(text, block)
     is_contents = _LEADER.search(text, block.start, block.end) is not None
     for start, end in block_sentences(text, block):
