@@ -559,6 +559,9 @@ _BOLD = re.compile(r"(\*\*|__)(?=\S)(?!(?<=__)\w+__)((?:(?!\1).){1,500}?)(?<=\S)
 _EMPHASIS = re.compile(
     r"(?<![\w*\\])\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s\\])\*(?![\w*])|(?<![\w\\])_(?=[^\s_])([^_]{1,500}?)(?<=[^\s\\])_(?!\w)"
 )
+_HALF = re.compile(  # the emphasis of several sentences
+    r"\A\s*(\*{1,3}|_{1,3})(?=[A-ZÀ-Þ\"'“(])(?!.*\1)|(?<=[.!?:;)])(?:\*{1,3}|_{1,3})\Z", re.DOTALL
+)
 _STRUCK = re.compile(r"~~(?=[^\s~])([^~\n]{1,500})(?<=\S)~~")
 _ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
@@ -605,7 +608,7 @@ def plain(text: str) -> str:
     if "**" in text or "__" in text:
         text = _BOLD.sub(r"\2", text)
     if "*" in text or "_" in text:
-        text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+        text = _HALF.sub("", _EMPHASIS.sub(lambda match: match[1] or match[2], text))
     if "~~" in text:
         text = _STRUCK.sub(r"\1", text)
     if "\\" in text and not _COMMAND.search(text):

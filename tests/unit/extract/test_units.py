@@ -147,6 +147,8 @@ def test_the_words_of_a_title_need_no_antecedent() -> None:
         ("It is ***very*** _fast_ and ~~slow~~.", "It is very fast and slow."),
         ('See [the manual](http://a.b/c_(d) "Manual") and <https://bsd.org>.', "See the manual and https://bsd.org."),
         ("It runs on [Linux][lin] and [BSD][].[^1]\n[lin]: https://linux.org", "It runs on Linux and BSD."),
+        ("**The first is bold. So is *it*, all of it.**", "The first is bold. So is it, all of it."),
+        ("*Both are slanted. Of all of them.* **kwargs stay.", "Both are slanted. Of all of them. **kwargs stay."),
         ("[^1]: Measured by Ben Moro.", "Measured by Ben Moro."),
         ("[![Build](a.svg)](http://ci) ![The pump](p.png) was built.", "The pump was built."),
         ("The cell [1][2] of a[i][j] stays.", "The cell [1][2] of a[i][j] stays."),
