@@ -79,11 +79,11 @@ def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[
 
 
 def _closed(text: str) -> str:
-    """The text of a chunk with the end of the code that goes on in the next chunk; it has a language, or begins the chunk."""
+    """The text of a chunk with the end of the code that goes on in the next chunk."""
     fence = ""
     for match in _FENCE_LINE.finditer(text):
         if not fence:
-            fence = match[1] if match[2] or match.start() == 0 else ""
+            fence = match[1]
         elif not match[2] and match[1].startswith(fence):
             fence = ""
     return f"{text}\n{fence}" if fence else text
