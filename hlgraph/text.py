@@ -547,10 +547,10 @@ def speaker(text: str, start: int = 0) -> str:
 _CODE_SPAN = re.compile(r"(?<![`\\])(`{1,3})(?!`)([^`]{1,500})(?<!`)\1(?!`)")
 _KEPT = "\ue001"  # stands for a span of code
 _LABEL = r"\[[^\[\]\n]{0,300}\]"
-_TARGET = r"\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s[\"'][^\"'\n]{0,200}[\"'])?\)"
+_TARGET = r"\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s[\"'][^\"'\n]{0,200}[\"'])?\s?\)"
 _LINK = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\]{_TARGET}")
 _BADGE = re.compile(rf"\[!{_LABEL}(?:{_TARGET}|{_LABEL})\](?:{_TARGET}|{_LABEL})")
-_REFERENCE = re.compile(r"(?<![\w\])])!?\[(?=[^\[\]\n]*[^\W\d_])([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,300}\]")
+_REFERENCE = re.compile(r"(?<![\w\])])!?\[(?=[^\[\]\n]*(?:[^\W\d_]|\ue001))([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,300}\]")
 _DEFINITION = re.compile(
     r"(?:^|\n) {0,3}\[[^\[\]^\n]{1,300}\]:[ \t]+<?[^\s<>]*[:/.#][^\s<>]*>?(?:[ \t]+[\"'(][^\n]{0,300})?(?=\n|\Z)"
 )
@@ -558,6 +558,9 @@ _NOTE = re.compile(r"\[\^[^\[\]\s]{1,60}\]:?")
 _BOLD = re.compile(r"(\*\*|__)(?=\S)(?!(?<=__)\w+__)((?:(?!\1).){1,500}?)(?<=\S)\1", re.DOTALL)
 _EMPHASIS = re.compile(
     r"(?<![\w*\\])\*(?=[^\s*])([^*]{1,500}?)(?<=[^\s\\])\*(?![\w*])|(?<![\w\\])_(?=[^\s_])([^_]{1,500}?)(?<=[^\s\\])_(?!\w)"
+)
+_HALF = re.compile(  # the emphasis of several sentences
+    r"\A\s*(\*{1,3}|_{1,3})(?=[A-ZÀ-Þ\"'“(])(?!.*\1)|(?<=[.!?:;)])(?:\*{1,3}|_{1,3})\Z", re.DOTALL
 )
 _STRUCK = re.compile(r"~~(?=[^\s~])([^~\n]{1,500})(?<=\S)~~")
 _ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
@@ -605,7 +608,7 @@ def plain(text: str) -> str:
     if "**" in text or "__" in text:
         text = _BOLD.sub(r"\2", text)
     if "*" in text or "_" in text:
-        text = _EMPHASIS.sub(lambda match: match[1] or match[2], text)
+        text = _HALF.sub("", _EMPHASIS.sub(lambda match: match[1] or match[2], text))
     if "~~" in text:
         text = _STRUCK.sub(r"\1", text)
     if "\\" in text and not _COMMAND.search(text):

@@ -50,6 +50,8 @@ _STRAIGHT = 1.0  # points by which a horizontal or vertical line may lean
 _SLOPE = 0.1  # sine of the angle of text that counts as horizontal
 _SAME = 1.5  # points by which lines of a table may be apart
 _DIVIDED = re.compile(r"(?<=\w)([-\u2010\u2011\u00ad])\n(?=\w)")
+_LEAST_SPACED = 0.25  # of the gaps between close words, on a page that draws spaces
+_MARKER = re.compile(r"[^\w\s]|\(?\w{1,4}[.)]")  # of an item of a list
 _LINES = 3  # of a table without vertical lines: above it, below its header, below it
 _SIDES = ("x0", "top", "x1", "bottom")
 _NEAR = 3.0  # points between the characters of a word, and between the tops of those of a line
@@ -206,11 +208,11 @@ class PageTexts:
         lines: list[str] = []
         own = page.lines
         for words in (*own[:at], *head, *own[at:]):
-            line, end = "", left
-            for word in words:
-                is_near = bool(line) and word.left - end < word.height * _STRIPE
+            line = ""
+            for last, word in zip([None, *words], words, strict=False):
+                is_near = last is not None and page.is_near(last, word)
                 at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word.left - left) / unit))
-                line, end = f"{line:<{at}}{word.text}", word.right
+                line = f"{line:<{at}}{word.text}"
             lines.append(line)
         return clean("\n".join(lines))
 
@@ -240,13 +242,14 @@ def _cleaned(text: str) -> str:
 
 
 class _Word(NamedTuple):
-    """A word and its box, in points from the left and the top of the page."""
+    """A word and its box, in points from the left and the top of the page; whether the page draws a space before it."""
 
     text: str
     left: float
     top: float
     right: float
     bottom: float
+    is_spaced: bool
 
     @property
     def height(self) -> float:
@@ -301,13 +304,27 @@ class _Page:
         left, top, right, bottom = (np.append(own, [edge[name] for edge in self.edges]) for own, name in sides)
         return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
+    @cached_property
+    def _has_spaces(self) -> bool:
+        """Whether the page draws spaces between words, as most programs do; TeX moves to the next word instead."""
+        pairs = [word.is_spaced for line in self.lines for last, word in pairwise(line) if _is_close(last, word)]
+        return sum(pairs) > _LEAST_SPACED * len(pairs)
+
+    def is_near(self, last: _Word, word: _Word) -> bool:
+        """Whether a word goes on with the text before it in its line, and does not begin a column.
+
+        A page that draws spaces draws none between the cells of a row, however close they are.
+        """
+        is_spaced = word.is_spaced or not self._has_spaces or _MARKER.fullmatch(last.text) is not None
+        return is_spaced and _is_close(last, word)
+
     def text_between(self, top: float, bottom: float) -> str:
         """The text whose middle is between two heights, in the order of the page."""
         is_inside = (top <= self._centres) & (self._centres < bottom)
         return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
     def text_in(self, box: tuple[float, float, float, float]) -> str:
-        """The lines of the text whose middle is in a box: left, top, right, bottom."""
+        """The lines of the text whose middle is in a box: left, top, right and bottom."""
         left, top, right, bottom = box
         is_inside = (top <= self._centres) & (self._centres < bottom)
         is_inside &= (left <= self._middles) & (self._middles < right)
@@ -329,6 +346,10 @@ class _Page:
                 last = word.centre
             lines[-1].append(word)
         return [sorted(line, key=lambda each: each.left) for line in lines]
+
+
+def _is_close(last: _Word, word: _Word) -> bool:
+    return word.left - last.right < word.height * _STRIPE
 
 
 def _chars(page: PdfTextPage, height: float) -> _Chars:
@@ -385,6 +406,9 @@ def _words_of_run(chars: _Chars, run: NDArray[np.intp]) -> Iterator[_Word]:
     begins = np.ones(len(run), np.bool_)
     begins[1:] = (line[1:] != line[:-1]) | blank[:-1] | (start[1:] > end[:-1] + _NEAR)
     begins[1:] |= np.abs(across[1:] - across[:-1]) > _NEAR
+    is_space = blank & (chars.right[ordered] > chars.left[ordered])
+    spaced = np.zeros(len(run), np.bool_)
+    spaced[1:] = is_space[:-1] & (line[1:] == line[:-1])
     letters, firsts = ordered[~blank], np.flatnonzero(begins[~blank])
     if not len(firsts):
         return
@@ -392,8 +416,11 @@ def _words_of_run(chars: _Chars, run: NDArray[np.intp]) -> Iterator[_Word]:
     lefts, tops = (np.minimum.reduceat(side[letters], firsts).tolist() for side in (chars.left, chars.top))
     rights, bottoms = (np.maximum.reduceat(side[letters], firsts).tolist() for side in (chars.right, chars.bottom))
     bounds = pairwise([*firsts.tolist(), len(letters)])
-    for (first, last), *box in zip(bounds, lefts, tops, rights, bottoms, strict=True):
-        yield _Word(_spelled("".join(texts[first:last])), *box)
+    are_spaced = spaced[~blank][firsts].tolist()
+    for (first, last), left, top, right, bottom, is_spaced in zip(
+        bounds, lefts, tops, rights, bottoms, are_spaced, strict=True
+    ):
+        yield _Word(_spelled("".join(texts[first:last])), left, top, right, bottom, is_spaced)
 
 
 def _spelled(word: str) -> str:

@@ -36,6 +36,8 @@ class Unit(NamedTuple):
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
+_HAS_LETTER = re.compile(r"[^\W\d_]{2}")
+_LEADER = re.compile(r"(?:\.[ \t]?){6}")  # the dots between a heading and its page
 _MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s+(?:\[[ xX]\]\s+)?")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
@@ -77,11 +79,11 @@ def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[
 
 
 def _closed(text: str) -> str:
-    """The text of a chunk with the end of the code that goes on in the next chunk; it has a language, or begins the chunk."""
+    """The text of a chunk with the end of the code that goes on in the next chunk."""
     fence = ""
     for match in _FENCE_LINE.finditer(text):
         if not fence:
-            fence = match[1] if match[2] or match.start() == 0 else ""
+            fence = match[1]
         elif not match[2] and match[1].startswith(fence):
             fence = ""
     return f"{text}\n{fence}" if fence else text
@@ -191,9 +193,12 @@ def _words(text: str) -> str:
 
 
 def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
-    """The sentences of a block; those after the first have the speaker of a line, too."""
+    """The sentences of a block; those after the first also have the speaker of a line. Tables of contents have no sentences."""
     label = _label(text, block)
+    is_contents = _LEADER.search(text, block.start, block.end) is not None
     for start, end in block_sentences(text, block):
+        if is_contents and (_LEADER.search(text, start, end) or not _HAS_LETTER.search(text, start, end)):
+            continue
         begin = start
         if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
             begin = marker.end()
@@ -243,8 +248,8 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
         named = [
             f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
         ]
-        is_pair = bool(labels) and not any(labels) and len(named) == 2
-        between = " " if is_pair and named[0].endswith(":") else ": " if is_pair else "; "
+        is_pair = not any(labels) and len(named) == 2
+        between = " " if is_pair and named[0].endswith(":") else ": " if is_pair and labels else "; "
         words = "; ".join([*section, between.join(named)])
         section = [] if inner and _TOTAL.match(inner[0]) else section
         if _HAS_WORD.search(words):

@@ -101,6 +101,7 @@ _INLINE_MACRO = re.compile(
     r"\b(?:link:|xref:|mailto:|https?://|footnote:|kbd:|btn:|menu:|pass:|image:|stem:|latexmath:)[^\s\[\]]{0,300}\[[^\[\]]*\]"
 )
 _REFERENCE = re.compile(r"<<([^<>,]*)(?:,([^<>]*))?>>")
+_LITERAL = re.compile(r"`\+([^`\n]{1,500})\+`")
 _FONT = re.compile(r"(?<![\w*_`#+])(\*\*|__|\*|_|#|\+)(?=\S)([^*_#+\n]{1,500}?)(?<=\S)\1(?!\w)")
 _CELL = re.compile(r"(?:(?:(?<=\s)|^)(?:(\d{1,4})?(?:\.(\d{1,4}))?([+*]))?[<^>.]{0,4}[aehlmsdv]?)?(?<!\\)\|")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): .*")
@@ -307,7 +308,7 @@ class _AsciiDoc:
     def _line(self, text: str) -> str:
         """A line without fonts and macros."""
         text = _INLINE_MACRO.sub(_called, self._known(text.removesuffix(" +")))
-        text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), text)
+        text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), _LITERAL.sub(r"`\1`", text))
         return _FONT.sub(lambda match: match[2], _FONT.sub(lambda match: match[2], text))
 
 

@@ -13,7 +13,7 @@ from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.formats._blocks import Unread, code, document_of, heading
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.formats.markdown import first_heading
+from hlgraph.read.formats.markdown import first_heading, shown
 from hlgraph.read.options import ReadOptions
 from hlgraph.records import Document, MetadataValue
 
@@ -104,7 +104,7 @@ def _blocks(cell: Mapping[str, object], language: str, unread: Unread, produced:
         level = cell.get("level")
         yield heading(source, level if isinstance(level, int) else 1)
     elif isinstance(kind, str):
-        yield source.strip("\n")
+        yield (shown(source) if kind == "markdown" else source).strip("\n")
     if cell.get("attachments"):
         unread["image attached to a cell"] += len(_mapping(cell["attachments"]))
 

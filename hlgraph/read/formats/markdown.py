@@ -23,6 +23,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,3})(?!`)[^`\n]{1,500}\2", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
+_PICTURE = re.compile(r"!\[[^\[\]\n]{0,300}\]\([^()\n]{0,1000}\)(?!\])")
 _HIDDEN = re.compile(r"<(!--|(?:svg|style|script)\b)", re.IGNORECASE)
 _HTML_HEADING = re.compile(r" {0,8}<h1(?:\s[^<>]{0,300})?>(.{1,1000}?)</h1>[ \t]*", re.IGNORECASE | re.DOTALL)
 
@@ -44,7 +45,7 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
-    text = _shown(whole[match.end() :] if match and front is not None else whole)
+    text = shown(whole[match.end() :] if match and front is not None else whole)
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
@@ -109,8 +110,8 @@ def first_heading(text: str) -> str:
             if fence in ("", opening.group(1)):
                 fence = "" if fence else opening.group(1)
         elif not fence and (heading := _HEADING.fullmatch(line) or _HTML_HEADING.fullmatch(line)):
-            title = clean_title(plain(clean(heading.group(1))))
-            if title:
+            words = clean(heading.group(1))
+            if title := clean_title(plain(_PICTURE.sub("", words))) or clean_title(plain(words)):
                 return title
     return ""
 
@@ -119,8 +120,14 @@ def _on_one_line(match: re.Match[str]) -> str:
     return match[0].replace("\n", " ")
 
 
-def _shown(text: str) -> str:
-    """The text without hidden HTML; a table whose rows do not begin with a bar gets bars around its rows. Code stays as it is."""
+def shown(text: str) -> str:
+    """The text without hidden HTML; a table whose rows do not begin with a bar gets bars around its rows. Code stays as it is.
+
+    Examples
+    --------
+    >>> shown("<!-- a note -->Name | Port\\n--- | ---\\nalpha | 80")
+    '| Name | Port |\\n| --- | --- |\\n| alpha | 80 |'
+    """
     if "<" not in text and "|" not in text:
         return text
     lines: list[str] = []

@@ -72,6 +72,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The file is damaged, needs a password, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
     """
+    _openpyxl()
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     lacking: list[str] = []
@@ -120,6 +121,7 @@ def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOption
     ReadError
         The file cannot be read, has no such sheet, or its header names a column twice.
     """
+    _openpyxl()
     data = read_bounded(origin, stream, limit=options.max_bytes)
     check_package(origin, data, limit=options.max_bytes, most=_MOST_ELEMENTS)
     with warnings.catch_warnings():
@@ -284,21 +286,27 @@ def _shown(cell: Cell | MergedCell) -> str:
     return value.isoformat() if isinstance(value, date | time) else clean_title(str(value))
 
 
-def _book(data: bytes) -> Workbook:
-    """The workbook; a style without a pattern, of which openpyxl knows nothing, gets one."""
+def _openpyxl() -> Any:
     try:
         import openpyxl
     except ImportError as error:
         raise MissingExtraError("xlsx", "reading XLSX") from error
+    return openpyxl
+
+
+def _book(data: bytes) -> Workbook:
+    """The workbook; a style without a pattern, of which openpyxl knows nothing, gets one."""
+    openpyxl = _openpyxl()
     try:
-        return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        book: Workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     except TypeError:
         mended = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(mended, "w", zipfile.ZIP_DEFLATED) as new:
             for name in old.namelist():
                 part = old.read(name)
                 new.writestr(name, _EMPTY_FILL.sub(b"<fill><patternFill/></fill>", part) if name == _STYLES else part)
-        return openpyxl.load_workbook(mended, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(mended, read_only=True, data_only=True, keep_links=False)
+    return book
 
 
 def _properties(data: bytes) -> tuple[str, dict[str, MetadataValue]]:

@@ -146,7 +146,10 @@ def test_the_words_of_a_title_need_no_antecedent() -> None:
         ("Zorb was written by *Ada Falk* in `1999`.", "Zorb was written by Ada Falk in 1999."),
         ("It is ***very*** _fast_ and ~~slow~~.", "It is very fast and slow."),
         ('See [the manual](http://a.b/c_(d) "Manual") and <https://bsd.org>.', "See the manual and https://bsd.org."),
+        ("It gives a [`Path`][std] of [the list](https://x.org/a ).", "It gives a Path of the list."),
         ("It runs on [Linux][lin] and [BSD][].[^1]\n[lin]: https://linux.org", "It runs on Linux and BSD."),
+        ("**The first is bold. So is *it*, all of it.**", "The first is bold. So is it, all of it."),
+        ("*Both are slanted. Of all of them.* **kwargs stay.", "Both are slanted. Of all of them. **kwargs stay."),
         ("[^1]: Measured by Ben Moro.", "Measured by Ben Moro."),
         ("[![Build](a.svg)](http://ci) ![The pump](p.png) was built.", "The pump was built."),
         ("The cell [1][2] of a[i][j] stays.", "The cell [1][2] of a[i][j] stays."),
@@ -185,9 +188,10 @@ def test_a_bar_in_code_does_not_divide_a_cell(cell: str, value: str) -> None:
     assert texts(table)[0] == f"Option: {value}; Default: 3"
 
 
-def test_code_that_two_chunks_share_is_code_in_both() -> None:
+@pytest.mark.parametrize("language", ["bash", ""])
+def test_code_that_two_chunks_share_is_code_in_both(language: str) -> None:
     code = "\n".join(f"# Step {number} begins here\nrun the pump {number} --slowly" for number in range(60))
-    document = Document("a", f"Run it.\n\n```bash\n{code}\n```\n\nThen stop it.", "Pump")
+    document = Document("a", f"Run it.\n\n```{language}\n{code}\n```\n\nThen stop it.", "Pump")
     spans = ContentDefinedChunker(max_tokens=256).chunk(document)
     chunks = [
         ChunkInput(document.text[span.start : span.end], headings=span.headings, above=span.above) for span in spans
@@ -203,3 +207,10 @@ def test_bars_in_code_make_no_row() -> None:
 
 def test_a_key_with_a_colon_and_its_value_are_a_pair() -> None:
     assert texts("|  |  |\n| --- | --- |\n| Status: | Base |\n| Source | mod.c |") == ["Status: Base", "Source: mod.c"]
+
+
+@pytest.mark.parametrize("dots", [". . . . . . . . .", "............"])
+def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
+    lines = [f"4.4 Customization of the rules {dots} 24", f"5.1 The compat file {dots} 29"]
+    text = "\n\n".join(["Contents of the guide to the pumps", "\n".join(lines), "It pumps oil... every day."])
+    assert texts(text) == ["Contents of the guide to the pumps", "It pumps oil... every day."]

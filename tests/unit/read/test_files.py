@@ -339,6 +339,7 @@ def test_markdown_with_nothing_behind_its_front_matter_is_empty(tmp_path: Path) 
         ("A `<!-- code -->` and <!-- is open", "A `<!-- code -->` and <!-- is open", "a"),
         ("```\n<!-- x -->\na | b\n--- | ---\n```", "```\n<!-- x -->\na | b\n--- | ---\n```", "a"),
         ("Name | Port\n--- | ---\nalpha | 80\n\na | b", "| Name | Port |\n| --- | --- |\n| alpha | 80 |\n\na | b", "a"),
+        ("# zip [![v](a.svg)](b) ![loads](c.svg)", "# zip [![v](a.svg)](b) ![loads](c.svg)", "zip"),
         ("A <svg><path d='M 4'/></svg>pump <style>p {}</style>", "A pump ", "a"),
         ("| Name | Port |\n| --- | --- |\n| a | 80 |", "| Name | Port |\n| --- | --- |\n| a | 80 |", "a"),
         ("# ![](logo.png)\n# **The** [pump](x)", "# ![](logo.png)\n# **The** [pump](x)", "The pump"),

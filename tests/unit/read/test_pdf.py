@@ -559,3 +559,38 @@ def test_a_comment_in_code_is_no_heading(tmp_path: Path) -> None:
     assert isinstance(found, Document)
     assert [block.kind for block in blocks(found.text)] == [BlockKind.PROSE]
     assert "# unset the variable" in found.text
+
+
+TOWNS = [
+    ["Town", "Opened", "Opened by", "Visitors"],
+    ["Haldrey", "12 May 1881", "Ada Falk", "1,204"],
+    ["Stennick", "3 June 1902", "Ben Moro", "987"],
+    ["Kestrin Old Town", "9 March 1961", "Ole Vik", "40"],
+]
+
+
+@pytest.mark.parametrize("gap", [3.3, 4.0, 8.0])
+@pytest.mark.parametrize("are_spaces_drawn", [True, False])
+def test_close_cells_are_apart_if_the_page_draws_spaces(*, gap: float, are_spaces_drawn: bool, tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setFont("Helvetica", 9)
+
+    def draw(x: float, y: float, text: str) -> None:
+        for part in [text] if are_spaces_drawn else text.split():
+            canvas.drawString(x, y, part)
+            x += canvas.stringWidth(part) + 3.2
+
+    draw(60, 760, "The towns of the valley and their bridges are listed here.")
+    x = 60.0
+    for column in zip(*TOWNS, strict=True):
+        for number, text in enumerate(column):
+            draw(x, 740 - 14 * number, text)
+        x += max(map(canvas.stringWidth, column)) + gap
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(found, Document)
+    is_table = "| Kestrin Old Town | 9 March 1961 | Ole Vik | 40 |" in found.text
+    assert is_table is (are_spaces_drawn or gap > 6)
+    assert is_table is ("| Town | Opened | Opened by | Visitors |" in found.text)
+    assert "The towns of the valley and their bridges are listed here." in found.text
