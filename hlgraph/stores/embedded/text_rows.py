@@ -362,18 +362,17 @@ def ranked(
     lists: dict[str, list[tuple[int, bytes]]] = {}
     for word, first, block in blocks:
         lists.setdefault(word, []).append((first, block))
-    rows: list[NDArray[np.int64]] = []
-    parts: list[NDArray[np.float64]] = []
-    for word in wanted:
-        numbers, lengths, counts = _decoded(lists.get(word, ()))
-        rarity = max(math.log((texts - len(numbers) + 0.5) / (len(numbers) + 0.5)), _LEAST_RARITY)
-        rows.append(numbers)
-        # In this order of operations the last digits are those of the OpenSearch store, so that ties are the same.
-        parts.append(rarity * ((counts * (_K1 + 1.0)) / (counts + _K1 * (1 - _B + _B * lengths / average))))
-    if not rows:
+    if not lists:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    places, inverse = np.unique(np.concatenate(rows), return_inverse=True)
-    scores = np.bincount(inverse, weights=np.concatenate(parts), minlength=len(places))
+    terms, rows, lengths, counts = _decoded(
+        [(at, *block) for at, word in enumerate(wanted) for block in lists.get(word, ())]
+    )
+    frequencies = np.bincount(terms, minlength=len(wanted)).tolist()
+    rarities = [max(math.log((texts - one + 0.5) / (one + 0.5)), _LEAST_RARITY) for one in frequencies]
+    # In this order of operations the last digits are those of the OpenSearch store, so that ties are the same.
+    parts = np.array(rarities)[terms] * ((counts * (_K1 + 1.0)) / (counts + _K1 * (1 - _B + _B * lengths / average)))
+    places, inverse = np.unique(rows, return_inverse=True)
+    scores = np.bincount(inverse, weights=parts, minlength=len(places))
     return places, scores.astype(np.float64)
 
 
@@ -429,26 +428,33 @@ def _counted(text: str) -> tuple[Counter[str], int]:
 
 
 def _decoded(
-    blocks: Iterable[tuple[int, bytes]],
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Rows, lengths and counts of the entries of some blocks, by form of the block: those of a form are read at once."""
-    forms: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
-    for first, block in blocks:
-        forms[block[0]].append((first, block))
-    columns: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = [
-        (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
-    ]
+    blocks: Iterable[tuple[int, int, bytes]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Word, row, length and count of the entries of some blocks, in the order of words.
+
+    Blocks of one form are read at once.
+
+    Parameters
+    ----------
+    blocks : number of the word, first row and bytes of each block
+    """
+    forms: defaultdict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
+    for block in blocks:
+        forms[block[2][0]].append(block)
+    columns: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
     for code, group in forms.items():
         form = _form(code)
-        entries = np.frombuffer(b"".join([block[1:] for _, block in group]), dtype=form.dtype)
-        sizes = [(len(block) - 1) // form.packing.size for _, block in group]
-        rows = np.repeat(np.array([first for first, _ in group], dtype=np.int64), sizes)
-        if form.row:
-            rows += entries["row"]
-        counts = np.ones(len(entries)) if not form.count else entries["count"] + 1.0
-        columns.append((rows, entries["length"].astype(np.float64), counts))
-    rows, lengths, counts = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return rows, lengths, counts
+        entries = np.frombuffer(b"".join([block[1:] for _, _, block in group]), dtype=form.dtype)
+        sizes = [(len(block) - 1) // form.packing.size for _, _, block in group]
+        terms, firsts = (
+            np.repeat(np.array(numbers, dtype=np.int64), sizes) for numbers in list(zip(*group, strict=True))[:2]
+        )
+        rows = firsts + entries["row"] if form.row else firsts
+        counts = entries["count"] + 1.0 if form.count else np.ones(len(entries))
+        columns.append((terms, rows, entries["length"].astype(np.float64), counts))
+    terms, rows, lengths, counts = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(terms.astype(np.uint16), kind="stable")
+    return terms[order], rows[order], lengths[order], counts[order]
 
 
 def _last_blocks(connection: sqlite3.Connection, file: int, wanted: list[str]) -> dict[str, tuple[int, bytes]]:

@@ -12,14 +12,17 @@ import pytest
 from extractors import RuleExtractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from hlgraph.algorithms.similarity import Pairs, ThresholdIndex
+from hlgraph.change import VectorBlock
 from hlgraph.chunk import WholeChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Entity, Extraction, Kind, Mention, Proposition, Relationship
-from hlgraph.resolve.candidates import SYNONYM_THRESHOLD, is_eligible
+from hlgraph.resolve.candidates import SYNONYM_THRESHOLD, SynonymFinder, is_eligible
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
 from hlgraph.testing.embedder import WordEmbedder
@@ -190,3 +193,29 @@ def test_a_later_mention_of_a_stored_entity_adds_no_pair_twice(tmp_path: Path) -
         assert before.items() <= _pairs(opened.stores).items()
         stats = opened.stores.graph.stats("c")[0]
         assert stats.relationships[Relationship.SYNONYM] == len(_pairs(opened.stores))
+
+
+def test_names_without_synonyms_are_compared_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers and dates are a fifth of the names of a large document, and comparing is quadratic in the names."""
+    compared: list[tuple[int, int]] = []
+    query = ThresholdIndex.query
+
+    def counted(index: ThresholdIndex, vectors: NDArray[np.float32], *, threshold: float) -> Pairs:
+        compared.append((len(vectors), len(index)))
+        return query(index, vectors, threshold=threshold)
+
+    monkeypatch.setattr(ThresholdIndex, "query", counted)
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    groups = (("mara quill", "1999", "12 may 2001", "ivo brandt"), ("7 km",), ("the quill mara", "3", "ivo brand"))
+    with opened.closing:
+        finder = SynonymFinder("c", opened.stores, least=SYNONYM_THRESHOLD)
+        rows = _EMBEDDER.embed([name for group in groups for name in group])
+        found, end = [], 0
+        for group in groups:
+            end += len(group)
+            block = VectorBlock.of(
+                Kind.ENTITY, [(name, name, "") for name in group], matrix=rows[end - len(group) : end]
+            )
+            found += [(item.a, item.b) for item in finder.pairs(block, rows[:end], without=())]
+    assert compared == [(2, 2), (2, 4)]
+    assert ("mara quill", "the quill mara") in found

@@ -77,9 +77,11 @@ def test_a_repair_writes_the_terms_of_an_older_store_again(graph: HLGraph, monke
     def found() -> int:
         return len(graph._opened.stores.vectors.search(VectorQuery(Kind.CHUNK, graph.corpus, 3, text="seyyed")))
 
+    text_rows._lines.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(text_rows, "_stems", lambda word: ("sei",) if word == "seyyed" else (stem(word),))
         graph.ingest([Document("doc:a", "Seyyed built the mill of Orle.", "Orle")])
+    text_rows._lines.cache_clear()
     assert found() == 0
     graph.reconcile(repair=True)
     assert found() == 1
