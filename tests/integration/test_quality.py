@@ -324,5 +324,5 @@ def test_the_command_line_says_both(graph: HLGraph) -> None:
     assert "100.0 %  2 of 2  doc:bridge" in call(*store, "coverage", "--source", "doc:bridge")[1]
     code, out, _ = call(*store, "faithfulness", "--by", "words")
     assert code == 0
-    assert out.startswith("1 of 3 sampled statements are accurate: 33.3 % (95 %: 6.1 to 79.2), by words/3")
+    assert out.startswith("1 of 3 sampled statements are accurate: 33.3 % (95 %: 6.1 to 79.2), by words/4")
     assert "doc:poet, characters 0-64: Ivo Brandt was born in Tessing in 1920.\n    the evidence has no 1920\n" in out
