@@ -6,7 +6,6 @@ A word is met by itself, by a form of it, or by a word that states the same thin
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,6 +42,7 @@ _PHRASE = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
+_FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
 # Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
@@ -93,7 +93,7 @@ def constraints_of(question: str) -> Constraints:
     ('Ip', 'Man', 'Man 4', '2019', 'directed')
     """
     names, others = telling_words(question)
-    names = [name for name in names if len(name) > 1 and fold(name).removesuffix("'s") not in STOP_WORDS]
+    names = [name for name in names if len(name) > 1 and fold(name).removesuffix("'s") not in _FUNCTION_WORDS]
     apart = STOP_WORDS.union(MONTHS)
     phrases = tuple(f"{word} {number}" for word, number in _PHRASE.findall(question) if fold(word) not in apart)
     offices = tuple(match[0] for match in _OFFICE.finditer(question) if fold(match[1]) not in apart)
@@ -149,7 +149,9 @@ class Statements:
             parts = words(constraint)
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
             return any(re.search(rf"\b{re.escape(order)}\b", self._whole) for order in orders)
-        return self._wording.has(constraint) or not self._meanings.isdisjoint(_meanings(fold(constraint)))
+        return self._wording.has(constraint) or not self._meanings.isdisjoint(
+            _meanings(fold(constraint), is_asked=True)
+        )
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
@@ -202,22 +204,23 @@ def lacking(unmet: Sequence[str]) -> str:
 
 
 @cache
-def _groups() -> Mapping[str, frozenset[int]]:
-    """The numbers of the groups of ``synonyms.txt`` that hold each word."""
+def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
+    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for."""
     lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
-    groups: defaultdict[str, set[int]] = defaultdict(set)
-    numbers = itertools.count()
-    for line in lines:
-        asked, colon, stated = line.partition(":")
-        for other in stated.split() if colon else [""]:
-            number = next(numbers)
-            for word in () if line.startswith("#") else [*asked.split(), *filter(None, [other])]:
-                groups[word].add(number)
-    return {word: frozenset(numbers) for word, numbers in groups.items()}
+    stated: defaultdict[str, set[int]] = defaultdict(set)
+    asked: defaultdict[str, set[int]] = defaultdict(set)
+    for number, line in enumerate(lines):
+        asking, _, stating = line.partition("#")[0].partition(":")
+        for word in asking.split():
+            asked[word].add(number)
+        for word in (*asking.split(), *stating.split()):
+            stated[word].add(number)
+    one, other = ({word: frozenset(numbers) for word, numbers in each.items()} for each in (stated, asked))
+    return one, other
 
 
 @lru_cache(1 << 16)
-def _meanings(word: str) -> frozenset[int]:
-    groups = _groups()
+def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
+    groups = _groups()[is_asked]
     forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
     return next((groups[form] for form in forms if form in groups), frozenset())

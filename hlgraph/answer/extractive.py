@@ -360,8 +360,9 @@ def chosen(
     if not evidence:
         return Chosen((), constraints.all, has_kind=False)
     pool = _Pool(question, evidence, constraints=constraints, relevance=relevance)
-    candidates = [pool.selection(places, constraints) for places in pool.ranked(most)]
-    return next((candidate for candidate in candidates if candidate.is_covered), candidates[0])
+    best, *others = (pool.selection(places, constraints) for places in pool.ranked(most))
+    covering = (other for other in others if other.is_covered and pool.is_named[other.places[0]])
+    return best if best.is_covered else next(covering, best)
 
 
 class _Pool:
@@ -465,11 +466,14 @@ class _Pool:
         lacks = {word for word in said.unmet(constraints) if word not in uncovered}
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question
-        if any(self._leads(at, first) for at in places[1:]) and _ONE_STEP.fullmatch(question.strip()) is None:
-            asked = _BESIDE_NAME.sub(" ", asked)
-        elif not relative and not lacks.issubset(constraints.words):
-            return False
         noun = _WHICH.search(question)
+        if any(self._leads(at, first) for at in places[1:]) and _ONE_STEP.fullmatch(question.strip()) is None:
+            core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.words} - LIGHT - {
+                noun[1] if noun else ""
+            }
+            return not core or not core <= lacks
+        if not relative and not lacks.issubset(constraints.words):
+            return False
         return lacks.isdisjoint({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
 
     def _is_context(self, at: int, first: int) -> bool:

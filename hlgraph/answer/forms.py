@@ -61,6 +61,10 @@ _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ..
 _LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
 _CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
+_BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
+_ELLIPSIS = re.compile(
+    rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+)), (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
+)
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
@@ -125,6 +129,7 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
         first = body = rest
+    first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
     lead, colon, item = body.partition(":")
     if (
@@ -139,7 +144,8 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
         needed = constraints._replace(numbers=(), words=constraints.words[-1:] if is_other else ())
         is_affirmed = None if said.unmet(needed) else False
     elif has_opposite(question, first):
-        is_affirmed = None if said.unmet(constraints._replace(numbers=(), words=())) else False
+        unmet = said.unmet(constraints._replace(numbers=(), words=()))
+        is_affirmed = False if not unmet or _within(unmet, first) else None
     elif not said.unmet(constraints):
         own = without_plans(first)
         is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
@@ -158,6 +164,15 @@ def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[st
     elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
         is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
     return is_affirmed
+
+
+def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:
+    """A text and its body, or the one clause that has what is asked alone; "fees are paid, tips are not" is two clauses."""
+    for clause in _ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body).split(";"):
+        own = f"{text.removesuffix(body)}{clause.strip()}"
+        if clause != body and not Statements([own], places=places).unmet(constraints):
+            return own, clause.strip()
+    return text, body
 
 
 def _within(unmet: Sequence[str], text: str) -> bool | None:

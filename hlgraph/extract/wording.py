@@ -271,7 +271,7 @@ def _read_sentence(text: str, words: _Words) -> None:
             reach = _REACH if denying[at] else 0
         elif any(sign.isdigit() for sign in _COUNTED.get(word, word)):
             words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
-        elif word not in STOP_WORDS and word not in _EMPTY:
+        elif (word not in STOP_WORDS and word not in _EMPTY) or _is_month_of_may(tokens, at, is_first=is_first):
             is_label = len(token) == 1 and tokens[at + 1 : at + 2] == [":"]  # Q: and A:
             is_name = token[0].isupper() and not is_label and (not is_first or _is_name_after(tokens, at))
             if is_name:
@@ -283,6 +283,11 @@ def _read_sentence(text: str, words: _Words) -> None:
                 words.negated.setdefault(part, set()).add(any(denying))
             reach = max(0, reach - 1)
         is_first = False
+
+
+def _is_month_of_may(tokens: list[str], at: int, *, is_first: bool) -> bool:
+    """Whether a word is May, within a sentence or before a number."""
+    return tokens[at] == "May" and (not is_first or (tokens[at + 1 : at + 2] != [] and tokens[at + 1][0].isdigit()))
 
 
 def denies(text: str) -> bool:
