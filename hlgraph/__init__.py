@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.datasets import Question as Question
     from hlgraph.evaluate.evaluation import Layers as Layers
     from hlgraph.evaluate.judges.report import JudgeOptions as JudgeOptions
+    from hlgraph.evaluate.judges.report import JudgeReport as JudgeReport
     from hlgraph.evaluate.questions.record import MadeQuestion as MadeQuestion
     from hlgraph.evaluate.questions.record import QuestionSet as QuestionSet
     from hlgraph.evaluate.recipes import RecipeReport as RecipeReport
@@ -142,7 +143,7 @@ _LATER = {
         "evaluate.answering": "ReaderOptions Readers",
         "evaluate.datasets": "Question",
         "evaluate.evaluation": "Layers",
-        "evaluate.judges.report": "JudgeOptions",
+        "evaluate.judges.report": "JudgeOptions JudgeReport",
         "evaluate.questions.record": "MadeQuestion QuestionSet",
         "evaluate.recipes": "RecipeReport",
         "evaluate.report": "Evaluation",

@@ -152,6 +152,8 @@ class AsyncAnswers(Awaited[Answers]):
 
     plan = awaited(Answers.plan)
     closed_book = awaited(Answers.closed_book)
+    judge = awaited(Answers.judge)
+    judging_cost = awaited(Answers.judging_cost)
 
 
 class AsyncBatches(Awaited[Batches]):

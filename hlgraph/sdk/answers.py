@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
+from hlgraph.progress import OnProgress, listening
 from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
 
 if TYPE_CHECKING:
     from hlgraph.answer.plan import AnswerPlan
     from hlgraph.answer.request import AnswerRequest
-    from hlgraph.models.accounts.budget import Budget
+    from hlgraph.evaluate.judges.report import Candidate, JudgeOptions, JudgeReport
+    from hlgraph.evaluate.report import Evaluation
+    from hlgraph.models.accounts.budget import Budget, ExpectedCost
     from hlgraph.models.choose import ChosenModels
     from hlgraph.models.protocols import ChatModel
     from hlgraph.records import Answer
@@ -82,6 +86,62 @@ class Answers:
         model = asking_about(chat, Purpose(stage="answer", strategy="closed_book"))
         return closed_book_answer(question, writer=Writer(model=model, max_tokens=self.settings.models.max_tokens))
 
+    def judge(
+        self,
+        answers: str | Path | Evaluation,
+        judging: JudgeOptions,
+        *,
+        labels: str | Path | None = None,
+        budget: Budget | None = None,
+        out: str | Path | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> JudgeReport:
+        """The verdicts of a chat model on answers of an evaluation, without asking the questions again.
+
+        Parameters
+        ----------
+        answers : an evaluation with answers, or the file ``answers.jsonl`` that its ``write`` made
+        judging : the judges, their model, criteria and trials
+        labels : file of labels of people, to compare with
+        budget : of the model that judges
+        out : folder for the verdicts as files; None: they are not written
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        JudgeReport
+
+        Raises
+        ------
+        InputError : no model is named, the evaluation has no answers, or a folder cannot be written
+        ReadError : a file cannot be read
+        """
+        from hlgraph.evaluate.judges.judging import judge_answers
+        from hlgraph.evaluate.judges.report import judge_files
+        from hlgraph.evaluate.report import write_files
+
+        candidates = _candidates(answers)
+        with listening(on_progress):
+            report = judge_answers(candidates, judging, settings=self.settings, labels=labels, budget=budget)
+        if out is not None:
+            write_files(Path(out), judge_files(report, candidates))
+        return report
+
+    def judging_cost(self, answers: str | Path | Evaluation, judging: JudgeOptions) -> ExpectedCost:
+        """The cost of :meth:`judge`; no model is called.
+
+        Parameters
+        ----------
+        answers, judging : see :meth:`judge`
+
+        Raises
+        ------
+        InputError, ReadError : see :meth:`judge`
+        """
+        from hlgraph.evaluate.judges.judging import planned
+
+        return planned(_candidates(answers), judging, settings=self.settings)
+
     def plan(
         self,
         request: AnswerRequest,
@@ -126,3 +186,13 @@ class Answers:
             find = finding(request, asked, strategy=strategy, run=run, stores=self.stores, chat=rehearsal)
             answer = last(answering(request, find=find, chat=rehearsal, max_tokens=self.settings.models.max_tokens))
             return rehearsal.plan(request, answer, strategy=names[0])
+
+
+def _candidates(answers: str | Path | Evaluation) -> list[Candidate]:
+    from hlgraph.evaluate.judges.report import candidates_of, load_candidates
+
+    if isinstance(answers, str | Path):
+        return load_candidates(answers)
+    if answers.answers is None:
+        raise InputError("the evaluation has no answers to judge; evaluate with answers=True")
+    return candidates_of(answers.answers)

@@ -712,7 +712,7 @@ class HLGraph:
 
     @property
     def answers(self) -> Answers:
-        """Answers by the chat model: ``plan`` their cost, or ask it ``closed_book``, without evidence."""
+        """Answers by the chat model: ``plan`` their cost, ask it ``closed_book``, or ``judge`` those of an evaluation."""
         from hlgraph.sdk.answers import Answers
 
         return Answers(self.settings, self._opened.stores, self._resources.models, chat=self._executor)

@@ -206,7 +206,7 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
     code, out, _ = call("eval", "--recipe", "list")
     assert (code, out.splitlines()[0]) == (
         0,
-        "graphmpa-table-1  GraphMPA, Table 1: Answers on six sets: ROUGE for QASPER, accuracy of choices for the others",
+        "graphmpa-figure-4  GraphMPA, Figure 4: Number of layers; one layer is basic RAG",
     )
     assert len(json.loads(call("eval", "--recipe", "list", "--json")[1])["recipes"]) == len(out.splitlines())
 

@@ -42,7 +42,7 @@ from hlgraph.settings import ModelSettings, Settings
 from hlgraph.stores.derived import DerivedStore, Saved
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores
-from hlgraph.testing.chat import ScriptedChat
+from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.text import count_tokens
 from hlgraph.where import parse
@@ -313,7 +313,7 @@ def test_a_chat_model_summarises_the_chunks_and_then_the_summaries(opened: Opene
 
 
 def test_a_plan_counts_the_calls_of_a_build_and_stores_nothing(tmp_path: Path) -> None:
-    chat = ScriptedChat(lambda system, user: " ".join(unsalted(user).split()[4:60]))
+    chat = ScriptedChat(lambda system, user: " ".join(unsalted(without_salt(user)).split()[4:60]))
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=_EMBEDDER, chat=chat) as graph:
         graph.ingest(_documents(), is_chunked=True)
         query = HierarchyQuery(max_size=4)

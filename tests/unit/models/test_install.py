@@ -222,8 +222,31 @@ def change_kind(folder: Path) -> None:
     (folder / "config.json").write_text((folder / "config.json").read_text().replace("bert", "gpt2"))
 
 
+def configured(old: str, new: str) -> Callable[[Path], None]:
+    """Writes another number into the configuration, as where a folder has the weights of another model."""
+
+    def damage(folder: Path) -> None:
+        (folder / "config.json").write_text((folder / "config.json").read_text().replace(old, new))
+
+    return damage
+
+
 @pytest.mark.parametrize(
-    ("damage", "reason"), [(remove_tokenizer, "tokenizer.json"), (cut_weights, "safetensors"), (change_kind, "gpt2")]
+    ("damage", "reason"),
+    [
+        (remove_tokenizer, "tokenizer.json"),
+        (cut_weights, "safetensors"),
+        (change_kind, "gpt2"),
+        (
+            configured('"hidden_size": 8', '"hidden_size": 16'),
+            r"weight is F32 \(4, 8\), but config.json says \(None, 16\)",
+        ),
+        (
+            configured('"hidden_size": 8', '"hidden_size": 4'),
+            r"weight is F32 \(4, 8\), but config.json says \(None, 4\)",
+        ),
+        (configured('"num_hidden_layers": 1', '"num_hidden_layers": 2'), "encoder.layer.1.* is missing"),
+    ],
 )
 def test_unusable_model_is_not_installed(
     damage: Callable[[Path], None], reason: str, tmp_path: Path, root: Path

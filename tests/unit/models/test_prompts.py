@@ -86,6 +86,12 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
         ("select.md", _SELECT.replace("mine", "2"), r"its version is select/2; .* other than select/2"),
         ("select.md", _SELECT + " It costs $5.", r"a \$ of the user message begins no placeholder; write \$\$"),
         ("select.md", _SELECT.replace("$kept", "$held"), r"it lacks \$kept; nothing fills \$held"),
+        (
+            "select.md",
+            _SELECT.replace("$kept", "all"),
+            r"its placeholders are not those of .*select\.md; it lacks \$kept$",
+        ),
+        ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more$"),
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:

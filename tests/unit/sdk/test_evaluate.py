@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import hlgraph
-from hlgraph import Document, Evaluation, HierarchyQuery, HLGraph, JudgeOptions, Progress, Question, ReaderOptions
+import hlgraph.models.choose
+from hlgraph import (
+    Alignment,
+    Answers,
+    Document,
+    Evaluation,
+    HierarchyQuery,
+    HLGraph,
+    JudgeOptions,
+    Progress,
+    Question,
+    Questions,
+    QuestionSet,
+    ReaderOptions,
+)
+from hlgraph.align.make import Made
+from hlgraph.align.train import TrainSettings
+from hlgraph.cli.commands import align as align_command
+from hlgraph.cli.commands import evaluate as eval_command
+from hlgraph.cli.commands import judge_answers
+from hlgraph.cli.commands import questions as questions_command
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.answering import Readers
 from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
@@ -306,3 +328,77 @@ def test_a_warning_says_which_passages_were_not_ingested(
     assert len(found.ingested.failed) == 1
     assert not found.is_complete
     assert [record.message.partition(":")[0] for record in caplog.records] == ["not ingested"]
+
+
+# The command line and the SDK offer the same.
+
+
+@pytest.mark.parametrize(
+    ("command", "calls", "renamed"),
+    [
+        (
+            eval_command.evaluate,
+            [HLGraph.evaluate, HLGraph.recipe, Evaluation, ReaderOptions, JudgeOptions],
+            {
+                "folder": "data",
+                "subset": "subsets",
+                "alone": "baselines",
+                "judge_model": "model",
+                "out": "write",
+                "recipe": "name",
+            },
+        ),
+        (
+            judge_answers.judge,
+            [Answers.judge, Answers.judging_cost, JudgeOptions],
+            {"judge_model": "model", "plan": "judging_cost", "corpus": ""},
+        ),
+        (
+            questions_command.make,
+            [Questions.make, Questions.plan, QuestionSet],
+            {"out": "write", "plan": "plan"},
+        ),
+        (questions_command.check, [Questions.check], {"file": "questions", "out": ""}),
+        (questions_command.export, [Questions.export], {"file": "questions", "to": "folder"}),
+        (
+            align_command.make,
+            [Alignment.make, Alignment.plan, Made],
+            {"subset": "subsets", "chat": "chats", "out": "write", "plan": "plan"},
+        ),
+        (align_command.audit, [Alignment.audit], {}),
+        (align_command.train, [Alignment.train, TrainSettings], {"out": "folder"}),
+        (align_command.compare, [Alignment.compare], {"adapter": "adapters", "out": ""}),
+    ],
+)
+def test_every_option_of_a_command_is_one_of_the_sdk(
+    command: Callable[..., object], calls: list[Callable[..., object]], renamed: dict[str, str]
+) -> None:
+    offered = {name for call in calls for name in inspect.signature(call).parameters}
+    offered |= {call.__name__ for call in calls} | {name for call in calls for name in vars(call)}
+    offered |= {"max_tokens", "max_usd"} if "budget" in offered else set()
+    wanted = {renamed.get(name, name) for name in inspect.signature(command).parameters} - {"cli", ""}
+    assert not wanted - offered
+
+
+def test_saved_answers_are_judged_as_by_the_command(
+    graph: HLGraph, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = graph.evaluate(folder, strategies="chunk", baselines=False, answers=True)
+    result.write(tmp_path / "out")
+    options = JudgeOptions(judges=("correctness",), model="openai:judge")
+    cost = graph.answers.judging_cost(result, options)
+    assert cost.calls == graph.answers.judging_cost(tmp_path / "out" / "answers.jsonl", options).calls > 0
+    chat = ScriptedChat(lambda system, user: '{"reason": "It is.", "verdict": "correct"}', name="openai:judge")
+    monkeypatch.setattr(hlgraph.models.choose, "chosen_chat", lambda given, names: chat)
+    reports = [
+        graph.answers.judge(given, options, out=tmp_path / "judged")
+        for given in (result, tmp_path / "out" / "answers.jsonl")
+    ]
+    first, second = (report.to_json() for report in reports)
+    assert (first["calls"], second["calls"], reports[0].missing) == (1, 0, 0)  # replies are kept
+    for name in ("calls", "input_tokens", "output_tokens", "usd"):
+        first.pop(name), second.pop(name)
+    assert first == second
+    assert (tmp_path / "judged" / "judged.json").is_file()
+    with pytest.raises(InputError, match="the evaluation has no answers to judge"):
+        graph.answers.judge(graph.evaluate(folder, strategies="chunk", baselines=False), options)
