@@ -11,6 +11,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from thoroughness import cases
@@ -19,7 +20,7 @@ import hlgraph
 from hlgraph.errors import HLGraphError, MigrationError, StoreClosedError
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
-from hlgraph.stores.embedded.database import POOL
+from hlgraph.stores.embedded.database import POOL, Database
 from hlgraph.testing.embedder import WordEmbedder
 
 TEXTS = [
@@ -252,6 +253,29 @@ def test_a_replaced_store_is_opened_again(folder: Path, other: Path, is_warm: bo
                 part.find()
             assert not graph.communities.find().communities
         assert all(item.is_fine for item in graph.check())
+
+
+def test_connections_to_two_stores_at_one_path_are_of_neither(
+    folder: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One begins before the swap and ends after another one has begun and ended."""
+    database = Database(folder)
+    connect_to = sqlite3.connect
+
+    def connected_before_the_swap(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect_to(*arguments, **options)
+        if options.get("check_same_thread") is not False:  # a look at the schema
+            return connection
+        monkeypatch.setattr("sqlite3.connect", connect_to)
+        replaced(folder, other)
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(database.reader).result()
+        return connection
+
+    monkeypatch.setattr("sqlite3.connect", connected_before_the_swap)
+    database.reader()
+    assert database.is_replaced()
+    database.close()
 
 
 def test_a_call_that_begins_while_another_thread_opens_the_new_store_is_repeated(

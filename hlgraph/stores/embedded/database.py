@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from filelock import FileLock, Timeout
 
@@ -26,6 +26,7 @@ from hlgraph.stores.embedded.sqlite import Sealing, add_functions, mapped, readi
 from hlgraph.stores.freed_bytes import Wiping, empty_log
 
 DATABASE = "hlgraph.db"
+_Identity: TypeAlias = tuple[int, int]
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
 _LOOKS = 100  # at the state, before a transaction gets one of its own
 _OWN_STATES = itertools.count()
@@ -60,7 +61,7 @@ class Database:
         self._depth = 0
         self.at_end: list[Callable[[], object]] = []  # what a writer does last, once no reader has an older state
         self._checked: int | None = None
-        self._identity: tuple[int, int] | None = None
+        self._identity: _Identity | None = None
         self._watch: sqlite3.Connection | None = None
         self._watches = 0
         # Not the guard, which is held while a writer truncates its log.
@@ -226,7 +227,7 @@ class Database:
             connection.execute("PRAGMA mmap_size = 268435456")
             with self._checking:
                 # If another store was put in its place meanwhile, the connection may be to either: this object is of neither.
-                self._identity = self._identity or (before if before == _identity(self.file) else (0, 0))
+                self._identity = _common(self._identity, before, _identity(self.file))
                 if self._checked is None:
                     self._check_schema(connection)
             return connection
@@ -418,7 +419,7 @@ class Database:
                 self._watch = None
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _identity(file: Path) -> _Identity | None:
     """What tells a file from another one at the same path: its device and its number there; None if there is none.
 
     An open file keeps its number.
@@ -428,6 +429,11 @@ def _identity(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _common(known: _Identity | None, before: _Identity | None, after: _Identity | None) -> _Identity:
+    """The file of the earlier connections and of one that was opened between two looks; ``(0, 0)``, no file, if they differ."""
+    return before if before is not None and before == after and known in (None, before) else (0, 0)
 
 
 def _holder(note: Path) -> str:
