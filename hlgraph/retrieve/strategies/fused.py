@@ -76,8 +76,8 @@ class FusedRetriever:
 
     The longer a question, the less a small embedder captures of it, and the more its words tell. So each strategy has a weight
     for short questions, ``a``, and one for long ones, ``b``. A question of ``n`` words uses ``a^(1 - g) b^g`` with
-    ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights for long questions were fitted to the gold passages of the seven
-    evaluation sets. Those for short ones were chosen by hand after a fit, with all seven sets in view.
+    ``g = 1 / (1 + exp((28 - n) / 4))``. The default weights were chosen by hand after a fit to gold
+    passages, those for short questions with all seven evaluation sets in view, those for long ones with both sets of news.
     ``tests/benchmarks/bench_fusion.py`` refits them and reports each set with weights fitted to the others. A strategy with less
     than a hundredth of the weight is skipped. By default no strategy asks the chat model: the default search makes no call.
 
