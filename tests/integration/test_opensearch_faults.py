@@ -143,6 +143,19 @@ def test_a_fault_of_the_server_is_not_waited_out(proxy: Proxy, server: SimpleNam
         proxy.behaviour = None
 
 
+def test_a_search_in_an_index_that_is_removed_meanwhile_is_sent_again(proxy: Proxy, server: SimpleNamespace) -> None:
+    cause = {"type": "query_shard_exception", "caused_by": {"type": "already_closed_exception", "reason": "closed"}}
+    removed = Reply(400, json.dumps({"error": cause, "status": 400}).encode(), _JSON)
+    query = VectorQuery(Kind.STATEMENT, "c", 1, text="text")
+    with opened(through(proxy, server)) as store:
+        store.upsert(batch(("a text",)))
+        proxy.behaviour = times(2, removed, path="search")
+        assert len(store.search(query)) == 1
+        proxy.behaviour = times(1_000, removed, path="search")
+        with pytest.raises(StoreError, match="400: query_shard_exception"):
+            store.search(query)
+
+
 def test_a_server_that_does_not_answer_in_time(proxy: Proxy, server: SimpleNamespace) -> None:
     def slow(request: Request, _: Forward) -> None:
         if "_search" in request.path:

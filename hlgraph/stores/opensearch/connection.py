@@ -188,7 +188,10 @@ _LOG = logging.getLogger(__name__)
 BUSY = frozenset({429, 500, 502, 503, 504})
 """Statuses after which a request is retried; every request of hlgraph is idempotent."""
 
-_BROKEN = 3  # attempts on a broken connection if the server never answered
+_BROKEN = 3  # attempts on a broken connection if the server never answered, and after a fault
+_CLOSING = (
+    "already_closed_exception"  # a search began on an index that was removed meanwhile; its alias names the next one
+)
 _CONNECTIONS = 8
 _SMILE = {"content-type": "application/smile", "accept": "application/json"}
 
@@ -358,8 +361,9 @@ class Connection:
             retry = Retry(self.settings.read_seconds) if is_limited else retry_of(self.settings)
             for number in itertools.count(1):
                 reply = attempt(request, retry)
-                is_final = reply.status not in BUSY or _is_blocked(reply)
-                is_final = is_final or (reply.status == 500 and number == _BROKEN)  # a permanent fault
+                is_closing = reply.status == 400 and _CLOSING in reply.body
+                is_final = (reply.status not in BUSY and not is_closing) or _is_blocked(reply)
+                is_final = is_final or (number == _BROKEN and (reply.status == 500 or is_closing))  # a permanent fault
                 if is_final or not retry.goes_on(_seconds(reply.headers.get("retry-after"))):
                     break
                 _LOG.debug("%s: status %d, trying again", line, reply.status)
