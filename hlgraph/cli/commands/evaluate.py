@@ -15,6 +15,7 @@ from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, jud
 from hlgraph.cli.commands.search import Diversity
 from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
+from hlgraph.records import ANSWER_K
 
 if TYPE_CHECKING:
     from hlgraph import AnswerStyle, Unit
@@ -102,7 +103,9 @@ Answers = Annotated[
         "of the best span.",
     ),
 ]
-K = Annotated[int | None, option("--k -k N", "With --answers, pieces of evidence that the reader gets (default: 20).")]
+K = Annotated[
+    int | None, option("--k -k N", f"With --answers, pieces of evidence that the reader gets (default: {ANSWER_K}).")
+]
 UnitName = Annotated[
     Literal["statement", "chunk", "summary", "mixed"] | None,
     option("", "With --answers, what the reader gets: chunk for whole passages (default: as for the command answer)."),
