@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
 from hlgraph.retrieve.session import page_at
 from hlgraph.stores.protocols import GraphStore, Scope
-from hlgraph.text import Block, BlockKind, blocks, is_separator
+from hlgraph.text import Block, BlockKind, blocks, is_separator, plain
 from hlgraph.where import And, Compare, Op, Or, Where
 
 _R = TypeVar("_R", Source, Chunk, Statement)
@@ -196,9 +196,9 @@ def _rows(text: str, lines: Sequence[Block], *, labels: Sequence[str], chunks: S
 
 
 def _bars(line: str) -> list[str]:
-    """The cells of a line, without emphasis marks."""
+    """The cells of a line, without marks of Markdown."""
     parts = _BAR.split(line.strip().removeprefix("|").removesuffix("|"))
-    return [" ".join(part.replace("\\|", "|").replace("**", "").split()) for part in parts]
+    return [" ".join(plain(part.replace("\\|", "|")).split()) for part in parts]
 
 
 class TableReader:

@@ -22,9 +22,9 @@ from typing import Protocol
 
 from hlgraph.errors import SettingsError
 from hlgraph.records import Document, Span
-from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, count_tokens
+from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, count_tokens, plain
 
-_VERSION = 3  # raised whenever a boundary may move, also by a change of hlgraph.text
+_VERSION = 4  # raised whenever a boundary or a heading may change, also by a change of hlgraph.text
 _ATOM = 64  # largest number of characters without white space that stay together
 _ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in 16, chosen by hash
 # Shares of `max_tokens`. The cuts of a long stretch may move when a neighbouring cut moves. A smaller window makes long
@@ -125,7 +125,7 @@ class ContentDefinedChunker:
 
 
 def _heading_paths(headings: Mapping[int, Block], begins: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    """For each core the titles of the headings above it, including those that open it."""
+    """For each core the titles of the headings above it, including those that open it, without marks of Markdown."""
     waiting = deque(headings.items())
     path: list[Block] = []
     for begin in begins:
@@ -134,7 +134,7 @@ def _heading_paths(headings: Mapping[int, Block], begins: Sequence[int]) -> Iter
             index, heading = waiting.popleft()
             path = [*(above for above in path if above.level < heading.level), heading]
             opening += index == opening
-        yield tuple(heading.title for heading in path if heading.title)
+        yield tuple(title for heading in path if (title := " ".join(plain(heading.title).split())))
 
 
 def _lines_above(text: str, starts: Set[int]) -> dict[int, str]:

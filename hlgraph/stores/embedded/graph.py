@@ -194,9 +194,11 @@ class EmbeddedGraphStore(GraphStore):
         if kind not in STORED or not self._database.exists():
             return iter(())
         has_source = kind not in (Kind.FACT, Kind.ENTITY)
-        if not has_source and (scope.where is not None or scope.sources is not None):
+        has_filter = scope.where is not None or scope.sources is not None
+        if not has_source and has_filter:
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
-        conditions = [OF_CORPUS, "node.kind = :kind"]
+        # The + keeps SQLite from reading the whole corpus by its index: the sources find the rows.
+        conditions = [f"+{OF_CORPUS}" if has_filter else OF_CORPUS, "node.kind = :kind"]
         values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
         if scope.sources is not None:
             conditions.append(

@@ -147,6 +147,12 @@ def test_the_thousands_of_a_file_are_one_table_in_order() -> None:
     assert computed("How many wagons do the depots have?", table).head == "3 rows: sum of Wagons = 6"
 
 
+def test_cells_have_the_words_that_a_reader_sees() -> None:
+    (table,) = _tables("| Part | `count` |\n|---|---|\n| chunk\\_entity | 3 |\n| **Bolt** [1](a.md) | 4 |")
+    assert [row.cells["Part"] for row in table.rows] == [("chunk_entity",), ("Bolt 1",)]
+    assert list(table.rows[0].cells) == ["Part", "count"]
+
+
 def test_questions_of_one_fact_read_no_table() -> None:
     asked = (
         "Who built it?",

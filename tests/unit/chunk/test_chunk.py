@@ -57,6 +57,13 @@ def test_headings_are_those_in_force_where_the_core_begins() -> None:
     assert list(dict.fromkeys(paths)) == [(), ("One", "Inner"), ("Two",), ("Two", "Deep")]
 
 
+def test_a_heading_has_the_words_that_a_reader_sees() -> None:
+    titles = ("# `opensearch` and **Neo4j**", "## [Use](a.md) chunk\\_entity", "## ![](badge.svg)")
+    text = "\n\n".join(f"{title}\n\n{'It has many plain words. ' * 8}" for title in titles)
+    paths = [span.headings for span in PackedChunker(max_tokens=64, overlap=0).chunk(Document("a.md", text))]
+    assert paths == [("opensearch and Neo4j",), ("opensearch and Neo4j", "Use chunk_entity"), ("opensearch and Neo4j",)]
+
+
 def test_heading_opens_a_chunk_and_stays_with_its_body() -> None:
     rng = random.Random(2)
     sections = [f"## Section {i}\n\n{''.join(prose(rng, 9)).strip()}\n\n" for i in range(30)]

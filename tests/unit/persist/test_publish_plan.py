@@ -20,6 +20,7 @@ from hlgraph.stores.embedded.sqlite import add_functions
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Scope
 from hlgraph.stores.trace import listening
+from hlgraph.where import parse
 
 _SCAN = re.compile(r"SCAN (\w+)")
 _ALIAS = re.compile(r"(\w+) AS (\w+)")
@@ -59,3 +60,23 @@ def test_records_are_found_by_their_ids_and_not_through_their_corpus(tmp_path: P
                 row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {call.text}", {"ids": "[]", "corpus": "c"})
             ]
     assert plan[0].startswith("SEARCH node USING INDEX sqlite_autoindex_node_1 (key=?)"), plan
+
+
+@pytest.mark.parametrize("kind", [Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT])
+@pytest.mark.parametrize("scope", [Scope("c", sources=("x",)), Scope("c", where=parse("year > 1900"))])
+def test_the_records_of_some_sources_are_found_by_the_sources_and_not_through_their_corpus(
+    kind: Kind, scope: Scope, tmp_path: Path
+) -> None:
+    """An edit of one source read the nodes of all of its corpus."""
+    opened = open_stores(f"hlgraph://{tmp_path}/store")
+    with opened.closing:
+        with opened.stores.graph.lock("c"):
+            persist(Change("nothing", "c"), opened.stores)  # makes the corpus
+        with listening() as heard:
+            list(opened.stores.graph.find(kind, scope))
+        with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
+            (call,) = [call for call in heard.calls if call.name == f"read {kind}"]
+            values = dict.fromkeys(re.findall(r":(\w+)", call.text), "[]")
+            plan = [row[3] for row in add_functions(connection).execute(f"EXPLAIN QUERY PLAN {call.text}", values)]
+    assert [step for step in plan if "node_source (source=? AND kind=?)" in step], plan
+    assert not [step for step in plan if "node_corpus" in step], plan
