@@ -20,7 +20,17 @@ from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
 from hlgraph.answer.constraints import DAYS, LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
-from hlgraph.answer.forms import body_of, compared, comparison, counted, has_opposite, is_yes_no, places_of, verdict
+from hlgraph.answer.forms import (
+    body_of,
+    compared,
+    comparison,
+    counted,
+    has_opposite,
+    is_before,
+    is_yes_no,
+    places_of,
+    verdict,
+)
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
@@ -288,7 +298,6 @@ _BESIDE_NAME = re.compile(
     r"[a-zß-öø-ÿ]+\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+){0,3}(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*\s*)+"
     r"|[^\W\d_a-zß-öø-ÿ][\w-]*['’]s?(?:\s+[a-zß-öø-ÿ]+)?"
 )
-_GAP = 4  # most characters between two neighbouring sentences
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
 
@@ -481,8 +490,7 @@ class _Pool:
         one, other = self.evidence[at], self.evidence[first]
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
-        is_before = one.chunk_id == other.chunk_id and 0 <= other.start - one.end <= _GAP
-        return is_before or (
+        return is_before(one, other) or (
             self.kind is not Expected.TIME
             and _DEFINES.match(body_of(one)) is not None
             and self.titles[at] <= self.said[at]
@@ -606,7 +614,8 @@ def extractive_answer(
     is_far = bool(known) and max(known) < _FAR
     if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
-    if compared(question) is not None:
+    wanted = compared(question)
+    if wanted is not None and not wanted.is_claim:
         selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]
     answer = joined(question, [pieces])

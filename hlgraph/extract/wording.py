@@ -40,6 +40,7 @@ _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
+_BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_NUMERALS)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term
 
 
 @dataclass(slots=True)
@@ -259,7 +260,7 @@ def _read(*texts: str) -> _Words:
 
 
 def _read_sentence(text: str, words: _Words) -> None:
-    tokens = _TOKEN.findall(_THOUSANDS.sub("", text))
+    tokens = _TOKEN.findall(_BEFORE_UNIT.sub(r"\1 ", _THOUSANDS.sub("", text)))
     folded = [fold(token) for token in tokens]
     denying = [_is_negation(folded, at) for at in range(len(tokens))]
     reach, is_first = 0, True

@@ -83,6 +83,23 @@ def test_every_sentence_of_a_line_has_its_speaker(between: str, first: str, one:
     assert texts(text)[-2:] == [f"{speaker}: Under the mat.", f"{speaker}: I never lost it."]
 
 
+@pytest.mark.parametrize("mark", ["**{}.**", "**{}**.", "__{}:__", "**{}**:", "*{}.*", "- **{}.**"])
+def test_every_sentence_below_a_heading_in_its_line_carries_it(mark: str) -> None:
+    text = f"{mark.format('File size')} A file has at most 2 GB. Larger ones are refused.\n\nThe rest is free."
+    assert texts(text) == [
+        "File size: A file has at most 2 GB.",
+        "File size: Larger ones are refused.",
+        "The rest is free.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "first", ["**No.**", "**The gate is shut.**", "**Stop.", "Weather.", "**One two three four five six.**", "**7.**"]
+)
+def test_emphasis_at_the_start_of_a_line_that_names_nothing_is_no_heading(first: str) -> None:
+    assert texts(f"{first} Use the door. It is open.")[-1] == "It is open."
+
+
 def test_a_label_in_prose_is_no_speaker() -> None:
     assert texts("Remember: the pump is dry. The valve is open.")[-1] == "The valve is open."
 
