@@ -620,9 +620,14 @@ def extractive_answer(
     pieces = [about[at] for at in selection.places]
     answer = joined(question, [pieces])
     if is_yes_no(question):
-        is_affirmed = verdict(question, pieces, uncovered=selection.uncovered)
-        if is_affirmed is not None:
-            return replace(_headed(answer, "Yes" if is_affirmed else "No"), uncovered=selection.uncovered)
+        said = verdict(question, ordered := [*pieces, *(piece for piece in about if piece not in pieces)])
+        if said is not None:
+            deciding = ordered[said.at]
+            pieces = (
+                [deciding, *(piece for piece in pieces if piece is not deciding)] if deciding in pieces else [deciding]
+            )
+            answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
+            return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
         selection = selection._replace(has_kind=False)
     if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=())

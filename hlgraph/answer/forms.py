@@ -6,7 +6,7 @@ A form is used where the evidence has the facts for it; otherwise the answer say
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown, without_plans
@@ -50,9 +50,9 @@ _OPPOSITES = tuple(
         ("full", "half"),
         ("same", "different"),
         ("good", "bad poor"),
-        ("allowed permitted", "forbidden prohibited banned"),
+        ("allowed permitted may can", "forbidden prohibited banned"),
         ("included covered", "excluded"),
-        ("approved accepted", "rejected refused"),
+        ("approve approved accept accepted", "rejected refused declined"),
     )
 )
 _LEAD_IN = re.compile(
@@ -67,24 +67,33 @@ _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+)), (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
-_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
+_STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
+_NUMBERING = re.compile(r"^[, ]*\d+(?:\.\d+)*\.?\s")
 _CYCLES = (DAYS, MONTHS)
 _WRITTEN = "one two three four five six seven eight nine ten eleven twelve"
 NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
 NUMERALS |= {"fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100}
 """Numbers that are written as words."""
 _GAP = 4  # most characters between two neighbouring sentences
-_SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
+_SPAN = re.compile(
+    r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
+)
 
 
 def body_of(piece: Evidence) -> str:
-    """The text of a piece without its title and heading in front."""
-    head, _, rest = piece.text.partition(": ")
+    """The text of a piece without its title and heading in front; a heading that denies, or has a number, stays with its text."""
+    title, text = piece.source.title, piece.text
+    at = len(title) if title and text.startswith((f"{title}: ", f"{title}, ")) else 0
+    head, _, rest = text[at:].partition(": ")
     place = {word for part in places_of(piece) for word in content_words(part)}
-    return rest if rest and set(content_words(head)) <= place else piece.text
+    has_own = denies(head) or (at and _NUMBER.search(_NUMBERING.sub("", head)))
+    is_place = at or head.endswith("?") or set(content_words(head)) <= place
+    return rest if rest and is_place and not has_own else text[at:].lstrip(",: ")
 
 
 def places_of(piece: Evidence) -> list[str]:
@@ -93,12 +102,23 @@ def places_of(piece: Evidence) -> list[str]:
 
 
 def is_before(one: Evidence, other: Evidence) -> bool:
-    """Whether a piece is the sentence right before another one."""
+    """Whether a piece is the sentence right before another one.
+
+    Parameters
+    ----------
+    one, other : pieces of evidence
+    """
     return one.chunk_id == other.chunk_id and 0 <= other.start - one.end <= _GAP
 
 
 def before(piece: Evidence, evidence: Sequence[Evidence]) -> str:
-    """The text of the sentence before a piece; empty if it is not among the evidence."""
+    """The text of the sentence before a piece; empty if it is not among the evidence.
+
+    Parameters
+    ----------
+    piece : a piece of evidence
+    evidence : pieces of any sources
+    """
     return next((each.text for each in evidence if is_before(each, piece)), "")
 
 
@@ -115,80 +135,110 @@ def is_yes_no(question: str) -> bool:
     return bool(first) and first[0] in _AUXILIARIES and (wanted is None or wanted.is_claim)
 
 
-def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[str]) -> bool | None:
-    """Whether the evidence affirms a question; None if it does neither affirm nor deny it.
+class Verdict(NamedTuple):
+    """What a piece of evidence says on a question of yes or no; ``at`` is its place."""
 
-    It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and outside
-    clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has the
-    opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place
-    it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is asked
-    about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`).
+    is_affirmed: bool
+    at: int
+
+
+def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
+    """The first piece of evidence that affirms or denies what a question asks; None if none does.
+
+    A piece affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and
+    outside clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has
+    the opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose
+    place it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is
+    asked about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`). The words of the sentence before it count if it
+    begins with a pronoun; those of a heading that is a question do not.
 
     Parameters
     ----------
     question : a question of yes or no
-    pieces : the pieces of the answer, the answering one first
-    uncovered : the constraints that they do not meet
+    evidence : best first
     """
     question = _NOT.sub("", question, count=1)
-    first, around = pieces[0].text, places_of(pieces[0])
-    is_affirmed: bool | None = None
-    constraints = constraints_of(question)
-    body = body_of(pieces[0])
+    for at, piece in enumerate(evidence):
+        around = [part for part in places_of(piece) if not part.endswith("?")]
+        around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
+        is_affirmed = None if _is_aside(question, piece, around) else _says(question, piece, around, is_first=not at)
+        if is_affirmed is not None:
+            return Verdict(is_affirmed, at)
+    return None
+
+
+def _is_aside(question: str, piece: Evidence, around: Sequence[str]) -> bool:
+    """Whether a piece is in doubt, does not compare what is to be compared, or says what is asked of something else."""
+    constraints, body = constraints_of(question), body_of(piece)
     comparing = _ANY_COMPARING.intersection(words(question)) if compared(question) else ()
-    if (
-        (comparing and comparing.isdisjoint(words(body)))
-        or is_doubted(question, first)
-        or is_unknown(question, first)
+    return (
+        bool(comparing and comparing.isdisjoint(words(body)))
+        or is_doubted(question, piece.text)
+        or is_unknown(question, piece.text)
         or is_misplaced(question, body, constraints=constraints, places=around)
-    ):
-        return None
+    )
+
+
+def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bool) -> bool | None:
+    """Whether a piece affirms a question; None if it neither affirms nor denies it."""
+    constraints, first, body = constraints_of(question), piece.text, body_of(piece)
     asked, mark, rest = first.rpartition("?")
     if mark:  # what a text asks affirms nothing: only its reply does
         reply = _REPLY.match(rest)
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
-        first = body = rest
+        first = body = rest.lstrip(": ")
     first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
+    unmet = said.unmet(constraints)
     lead, colon, item = body.partition(":")
-    if (
-        colon and not mark and item.strip() and denies(lead) and not denies(question)
-    ):  # "The cover does not include: flood"
-        return None if said.unmet(constraints) else False
+    if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
+        return None if unmet else False
     if Statements([body]).denies(question):
         asked_too = Statements([question])
-        is_other = any(
-            not asked_too.has(word) for word in Wording([first]).denied
-        )  # "does not cover batteries", not theft
-        needed = constraints._replace(numbers=(), words=constraints.words[-1:] if is_other else ())
-        is_affirmed = None if said.unmet(needed) else False
-    elif has_opposite(question, first):
-        unmet = said.unmet(constraints._replace(numbers=(), words=()))
-        is_affirmed = False if not unmet or _within(unmet, first) else None
-    elif not said.unmet(constraints):
+        denied = Wording([first]).denied  # "does not cover batteries", not theft
+        last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
+        return None if said.unmet(constraints._replace(numbers=(), words=last)) else False
+    if opposed := _opposed(question, first):
+        lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
+        is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
+        return False if is_of or _within(lacks, first) else None
+    if not unmet:
         own = without_plans(first)
         is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
-        is_sure = (is_own or not has_reserve(question, first)) and not _is_denied_part(
-            question, first, around, constraints
-        )
-        is_affirmed = True if is_sure else None
-    elif (within := _within(said.unmet(constraints), first)) is not None:
-        is_affirmed = within
-    elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
-        is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
-    elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
-        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(first)]
-        is_within = any(low <= int(word) <= high for word in uncovered for low, high in spans)
-        is_affirmed = True if is_within else False if _YEAR.search(first) else None
-    elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
-        is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
-    return is_affirmed
+        is_sure = is_own or not has_reserve(question, first)
+        return True if is_sure and not _is_denied_part(question, first, around, constraints) else None
+    return _in_its_range(question, first, unmet)
+
+
+def _is_beside(question: str, opposed: Collection[str], lacks: Sequence[str]) -> bool:
+    """Whether the content words right beside the opposed one are met, and half of all: "accept the proposal to mend the bridge"."""
+    asked = content_words(question)
+    at = next((at for at, word in enumerate(asked) if word in opposed), -1)
+    beside = {*asked[max(0, at - 1) : at + 2]} - {*opposed}
+    return at >= 0 and beside.isdisjoint(map(fold, lacks)) and 2 * len(lacks) <= len(asked)
+
+
+def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None:
+    """Whether the days, months, years or numbers that alone are unmet lie in what a text has in their place."""
+    if (within := _within(unmet, text)) is not None:
+        return within
+    years = {*_YEAR.findall(text)}
+    if all(_YEAR.fullmatch(word) for word in unmet):
+        if (limit := _LIMIT.search(question)) and len(years) == 1:
+            return (min(years) < limit[2]) is (limit[1].lower() == "before")
+        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
+        is_within = any(low <= int(word) <= high for word in unmet for low, high in spans)
+        return True if is_within else False if years else None
+    has_other = all(_NUMBER.fullmatch(word) for word in unmet) and set(_NUMBER.findall(text)) - set(
+        _NUMBER.findall(question)
+    )
+    return False if has_other else None
 
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:
     """A text and its body, or the one clause that has what is asked alone; "fees are paid, tips are not" is two clauses."""
-    for clause in _ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body).split(";"):
+    for clause in _STATEMENT_END.split(_ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body)):
         own = f"{text.removesuffix(body)}{clause.strip()}"
         if clause != body and not Statements([own], places=places).unmet(constraints):
             return own, clause.strip()
@@ -229,9 +279,19 @@ def has_opposite(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
+    return bool(_opposed(question, text))
+
+
+def _opposed(question: str, text: str) -> set[str]:
+    """The words of a question in whose place a text has their opposite."""
     asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
     pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
-    return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
+    asked -= _names("may can").difference(words(question)[:1])  # in the month of May
+    said -= _names("may can")  # what may not be done is no opposite of what is forbidden
+    opposite = (
+        mine for mine, theirs in pairs if asked & mine and said & theirs and not said & mine and not asked & theirs
+    )
+    return {word for mine in opposite for word in asked & mine}
 
 
 # Comparisons of two things.

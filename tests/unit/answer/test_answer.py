@@ -261,6 +261,15 @@ VERDICTS = [
     ("Did Ada Falk meet Ben Moro?", "Ben Moro met Ada Falk in 1990.", "Yes"),
     ("May the crane be used by two persons?", "The crane: Do not stand on the top two steps.", ""),
     ("Was the bridge opened in 1934?", "The bridge was not opened until 1937.", "No"),
+    ("Were the minutes approved?", "The minutes were approved without changes.", "Yes"),
+    ("Is smoking forbidden?", "Smoking may be harmful in May.", ""),
+    ("Was Ben Moro a member in 1980?", "From 1977 to 1994 Ben Moro was a member.", "Yes"),
+    ("Did the council accept the plan?", "The council rejected the plan.", "No"),
+    ("Did the council accept the plan?", "The council rejected the budget.", ""),
+    ("Did the council accept the plan to mend the roof?", "The plan was rejected by the council.", "No"),
+    ("May the hall be used?", "Use of the hall is forbidden.", "No"),
+    ("May the hall be used?", "Use of the yard is forbidden.", ""),
+    ("Is the sauna open?", "The pool is closed.", ""),
 ]
 
 
@@ -269,6 +278,43 @@ def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: 
     answer = verified(extractive_answer(question, [_evidence(text)]))
     assert answer.text.partition(": ")[0] == said if said else not answer.text.startswith(("Yes: ", "No: "))
     assert answer.is_supported is bool(said)
+
+
+# A question, and statements of one paragraph of which one decides, though another one is closer to the question.
+DECIDING = [
+    (
+        "Was anybody hurt in the crash of the barge?",
+        ["The barge of the crash was old.", "Nobody was hurt in the barge's crash."],
+        "No: Nobody",
+    ),
+    ("Was anybody hurt in the crash of the barge?", ["The barge of the crash was old.", "Nobody was hurt."], ""),
+    (
+        "Is the museum at Tarn Point closed on Mondays?",
+        ["The museum at Tarn Point is old.", "It is closed on Mondays."],
+        "Yes: It",
+    ),
+    (
+        "Is the museum at Tarn Point closed on Mondays?",
+        ["The museum at Tarn Point is old.", "A bar is closed on Mondays."],
+        "",
+    ),
+    ("Is there a café?", ["Is there a café?: There is a bar.", "Is there a café?: No."], "No: "),
+    ("Is there a café?", ["Is there a café?: There is a bar."], ""),
+    ("Is the pool open?", ["The pool is large.", "The sauna is closed."], ""),
+]
+
+
+@pytest.mark.parametrize(("question", "texts", "start"), DECIDING)
+def test_the_statement_that_decides_comes_first(question: str, texts: list[str], start: str) -> None:
+    pieces: list[Evidence] = []
+    for text in texts:
+        at = pieces[-1].end + 1 if pieces else 0
+        headings = ("Is there a café?",) if "café" in text else ()
+        pieces.append(replace(_evidence(text), start=at, end=at + len(text), headings=headings))
+    answer = verified(extractive_answer(question, pieces))
+    assert answer.text.startswith(start)
+    assert answer.is_supported is bool(start)
+    assert start or not answer.text.startswith(("Yes: ", "No: "))
 
 
 # A question, statements of one source, and whether the first of the answer answers it.
