@@ -38,7 +38,10 @@ _UNREAL = re.compile(
     r"|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
     re.IGNORECASE,
 )
-_PAST_ASKED = re.compile(r"\b(?:was|were|did|had|has|have)\b", re.IGNORECASE)
+_PAST_ASKED = re.compile(
+    r"\b(?:was|were|did|had|has|have)\b(?! to\b)|^(?:who|which|what)\b(?! (?:is|are)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
+    re.IGNORECASE,
+)
 _ASKED_AHEAD = re.compile(r"\b(?:will|shall|plan\w*|going to|to be)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|although|while|because|so)\b", re.IGNORECASE)
 # A negation of what is known or said of something does not deny the thing itself.

@@ -61,6 +61,7 @@ class Expected(Enum):
     NUMBER = "number"
     REASON = "reason"
     FREQUENCY = "frequency"
+    NAME = "name"
     ANY = "any"
 
 
@@ -72,6 +73,8 @@ _BY_WORD = {
     "when": Expected.TIME,
     "why": Expected.REASON,
 }
+_BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
+_NAME_ASKED = re.compile(r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", re.IGNORECASE)
 _BY_NOUN = {
     noun: kind
     for kind, nouns in {
@@ -120,6 +123,7 @@ _FREQUENCY = re.compile(
     rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
     re.IGNORECASE,
 )
+_NAMED_KINDS = (Expected.PERSON, Expected.PLACE, Expected.NAME)
 _NOT_NAMES = frozenset((*MONTHS, *DAYS))
 
 
@@ -139,12 +143,14 @@ def expected(question: str) -> Expected:
     ['person', 'time', 'number', 'any']
     """
     words = [fold(word) for word in _WORD.findall(question)]
+    if _NAME_ASKED.match(question):
+        return Expected.NAME
     for at, word in enumerate(words):
         if word in _BY_WORD:
             return _BY_WORD[word]
         following = words[at + 1 : at + 1 + _NEAR]
-        if word == "how" and following[:1] == ["often"]:
-            return Expected.FREQUENCY
+        if word == "how" and following[:1] and following[0] in _BY_HOW:
+            return _BY_HOW[following[0]]
         if word == "how":
             return Expected.NUMBER if following and following[0] in _AMOUNTS else Expected.ANY
         if word in ("what", "which"):
@@ -209,17 +215,15 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     """
     if kind in (Expected.REASON, Expected.FREQUENCY):
         return (_REASON if kind is Expected.REASON else _FREQUENCY).search(text) is not None
-    if kind is Expected.ANY or (kind in (Expected.PERSON, Expected.PLACE) and text == text.lower()):
+    if kind is Expected.ANY or (kind in _NAMED_KINDS and text == text.lower()):
         return True
-    if kind is Expected.PERSON:
+    if kind in (Expected.PERSON, Expected.NAME):
         names = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
     else:
         pattern = {Expected.PLACE: _AFTER_PREPOSITION, Expected.TIME: _TIME, Expected.NUMBER: _NUMBER}[kind]
         names = [match[match.re.groups] for match in pattern.finditer(text)]
     folded = (fold(name).strip(".,").removesuffix("'s") for name in names)
-    return any(
-        word not in asked and not (kind in (Expected.PERSON, Expected.PLACE) and word in _NOT_NAMES) for word in folded
-    )
+    return any(word not in asked and not (kind in _NAMED_KINDS and word in _NOT_NAMES) for word in folded)
 
 
 def _has_answer(question: str, kind: Expected, text: str, constraints: Constraints) -> bool:

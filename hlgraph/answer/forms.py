@@ -494,8 +494,7 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
         body = body_of(piece)
         if is_row(body) or (wanted.is_time and not is_age) or not names <= {*content_words(body)}:
             continue
-        context = [*places_of(piece), before(piece, evidence)]
-        said = Statements([body], places=context)
+        said = Statements([body, before(piece, evidence)], places=places_of(piece))
         is_of = is_age or all(map(said.has, telling)) if telling or is_age else any(map(said.has, measures))
         one, other = _apart(body, wanted.names, is_age=is_age)
         if is_of and one and other and not has_reserve(question, body) and not denies(body):

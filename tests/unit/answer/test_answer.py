@@ -406,6 +406,23 @@ ASSERTIONS = [
     ("Who sings Out Here on My Own?", ["Ada Falk sings Out Here on My Own."], True),
     ("Which fee does subletting cost?", ["To sublet costs a fee of 90 pounds."], True),
     ("Who is the president of Brask Ltd?", ["Ada Falk is the chair of Brask Ltd."], False),
+    ("How soon must a lost radio be reported?", ["A lost radio must be reported within 24 hours."], True),
+    ("How soon must a lost radio be reported?", ["A lost radio must be reported."], False),
+    ("Who has to insure the crane?", ["The Hirer shall insure the crane."], True),
+    ("Who insured the crane?", ["The Hirer shall insure the crane."], False),
+    ("What is the name of the skipper?", ["The skipper is Ada Falk."], True),
+    ("What is the name of the skipper?", ["The skipper was questioned on Monday."], False),
+    ("Which version added a map?", ["3.1.0: Added a map."], True),
+    ("Which version added a map?", ["3.5 people added a map."], False),
+    ("Which version removed the map?", ["3.1.0: The map will be removed in 4.0."], False),
+    ("When was Tarn 3.1.0 released?", ["Tarn 3.1.0 (2024-02-19): Added a map."], True),
+    ("When was Tarn 3.1.0 released?", ["Tarn 3.1.0: Added a map of 2024."], False),
+    ("What is the phone number of the club?", ["The club can be reached at 0800 447 2210."], True),
+    ("What is the phone number of the club?", ["The club has 4,472 members since 1894-1909."], False),
+    ("Which bus routes are diverted?", ["Buses on routes 4 and 11 are diverted."], True),
+    ("Which bus routes are diverted?", ["Busy routes 4 and 11 are diverted."], False),
+    ("In which year was Ada Falk knighted?", ["In 1942 Ada Falk received a knighthood."], True),
+    ("Who has experience?", ["Ada Falk began an experiment."], False),
 ]
 
 
@@ -415,6 +432,14 @@ def test_what_is_asked_must_be_asserted_of_what_is_asked_about(
 ) -> None:
     answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
     assert answer.is_supported is is_supported
+
+
+@pytest.mark.parametrize(("thing", "is_supported"), [("card", True), ("book", False)])
+def test_a_heading_that_asks_is_the_topic_of_what_stands_below_it_alone(thing: str, is_supported: bool) -> None:
+    heading = "What does a lost card cost?"
+    texts = (f"{heading}: A new card costs 4 euros.", "How long is the loan?: A book can be renewed.")
+    pieces = [replace(_evidence(text), headings=(text.partition(": ")[0],)) for text in texts]
+    assert extractive_answer(f"What does a lost {thing} cost?", pieces).is_supported is is_supported
 
 
 @pytest.mark.parametrize(

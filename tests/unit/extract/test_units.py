@@ -93,6 +93,17 @@ def test_every_sentence_below_a_heading_in_its_line_carries_it(mark: str) -> Non
     ]
 
 
+def test_a_word_without_emphasis_is_a_heading_where_two_paragraphs_begin_with_one() -> None:
+    text = "Boathouse. The roof was repaired. It is dry.\n\nStaff. It has a coach. She is new."
+    assert texts(text) == [
+        "Boathouse: The roof was repaired.",
+        "Boathouse: It is dry.",
+        "Staff: It has a coach.",
+        "Staff: She is new.",
+    ]
+    assert texts("Boathouse. The roof was repaired.\n\nIt rains. The team has a coach.")[1] == "The roof was repaired."
+
+
 @pytest.mark.parametrize(
     "first", ["**No.**", "**The gate is shut.**", "**Stop.", "Weather.", "**One two three four five six.**", "**7.**"]
 )
