@@ -298,7 +298,8 @@ def _opposed(question: str, text: str) -> set[str]:
 
 _AGED = _names("older oldest elder eldest younger youngest")
 _EARLIER = _names("older oldest elder eldest earlier earliest first before sooner")
-_LATER = _names("younger youngest newer newest later latest last recently")
+_LATER = _names("younger youngest newer newest later latest last recent recently")
+_MORE_RECENT = re.compile(r"\b(?:more|most)\s(?=recent(?:ly)?\b)", re.IGNORECASE)
 _COMPARING = {word: is_more for word, (_, is_more) in MEASURES.items() if word.endswith(("er", "est"))}
 _MORE = frozenset(("more", "most", *(word for word, is_more in _COMPARING.items() if is_more))) - _EARLIER
 _LESS = _names("fewer fewest less least") | {word for word, is_more in _COMPARING.items() if not is_more} - _LATER
@@ -313,6 +314,7 @@ _THAN = re.compile(
     rf"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Dd]oes|[Dd]o|[Dd]id|[Hh]as|[Hh]ave)\s+({_NAME})\s+(?:[a-z]+\s+){{0,3}}?"
     rf"(?:{'|'.join(sorted(_ANY_COMPARING))})\s(?:[a-z]+\s+){{0,3}}?than\s+({_NAME}){_ENDS}"
 )
+_OF_ITS = re.compile(r"\b(?:who|whose)\b", re.IGNORECASE)  # the film whose director is older may be the newer one
 _BORN = re.compile(r"\bborn\b", re.IGNORECASE)
 _BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
 _DIED = re.compile(r"\b(?:die|died|dies|death)\b", re.IGNORECASE)
@@ -323,7 +325,11 @@ _BEGINS = re.compile(
 )
 _AGE = re.compile(r"\W*(?:is |was |aged? )?(\d{1,3})(?: years old)?\W*")
 _PART_END = re.compile(r"[;:]|,(?!\d)|\s(?:and|but|while|whereas)\s")
-_AMOUNT = re.compile(rf"(?<![\w.])(?:\d[\d.,]*\d|\d|(?:{'|'.join(NUMERALS)})\b)", re.IGNORECASE)
+_NO_DATE = "".join(rf"(?<!\b{month} )" for month in MONTHS)
+_AMOUNT = re.compile(  # "one" is mostly a pronoun
+    rf"(?<![\w.]){_NO_DATE}(?!one\b)(?:\d[\d.,]*\d|\d|(?:{'|'.join(NUMERALS)})\b)(?!\d| (?:{'|'.join(MONTHS)})\b)",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(
     r"[\s-]?([kcm]?m|k?g|t|[KMGT]B|miles?|f(?:ee|oo)?t|tonnes?|second|minute|hour|day|week|month|year|[a-z]*(?:met|lit)re)s?\b"
 )
@@ -370,7 +376,7 @@ def compared(question: str) -> Compared | None:
     >>> compared("Is the oak taller than the elm?")
     Compared(names=('oak', 'elm'), is_greatest=True, is_time=False, is_claim=True)
     """
-    asked = set(words(question))
+    asked = set(words(_MORE_RECENT.sub("", question)))
     by_time, by_size = asked & (_EARLIER | _LATER), asked & (_MORE | _LESS)
     claim = _THAN.search(question)
     pairs = (pattern.search(question) for pattern in _PAIRS)
@@ -393,7 +399,10 @@ def _date(question: str, name: str, text: str) -> _Value | None:
     elif _BORN.search(question):
         match = _BIRTH.search(text)
     else:
-        match = (_BIRTH.search(text) if _AGED & {*words(question)} else None) or _YEAR.search(text)
+        is_aged = not _AGED.isdisjoint(words(question))
+        match = (_BIRTH.search(text) if is_aged else None) or (
+            None if is_aged and _OF_ITS.search(question) else _YEAR.search(text)
+        )
     if match is None:
         return None
     year = next(filter(None, match.groups()), match[0])

@@ -495,6 +495,26 @@ COMPARISONS = [
         ["The frame carries a two-year warranty; the battery carries an eighty week warranty of 30 days."],
         "",
     ),
+    (
+        "Which film was released more recently, Red Sky or Old Yard?",
+        ["Red Sky was released on 25 April 2019.", "Old Yard is one of the films that were released in 1976."],
+        "Red Sky, 2019; Old Yard, 1976",
+    ),
+    (
+        "Which film has more titles, Red Sky or Old Yard?",
+        ["Red Sky has a title of 25 April 2019.", "Old Yard has one of the titles of May 7."],
+        "",
+    ),
+    (
+        "Which film is older, Red Sky or Old Yard?",
+        ["Red Sky was released in 1990.", "Old Yard was made in 1976."],
+        "Old Yard, 1976; Red Sky, 1990",
+    ),
+    (
+        "Which film has the director who is older, Red Sky or Old Yard?",
+        ["Red Sky was released in 1990.", "Old Yard was made in 1976."],
+        "",
+    ),
     ("Who is the elder child, Ada or Ben?", ["They have a son Ben, 25, and a daughter Ada, 22."], "Ben, 25; Ada, 22"),
     ("Is Ada older than Ben?", ["They have a son Ben, 25, and a daughter Ada, 22."], "No: Ben, 25; Ada, 22"),
     ("Is Ada older than Ben?", ["They met Ben for 25 days and Ada for 22 weeks."], ""),
