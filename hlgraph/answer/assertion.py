@@ -39,7 +39,8 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _PAST_ASKED = re.compile(
-    r"\b(?:was|were|did|had|has|have)\b(?! to\b)|^(?:who|which|what)\b(?! (?:is|are)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
+    r"\b(?:was|were|did|had|has|have)\b(?! to\b)"
+    r"|^(?:who|which|what)\b(?!.*\b(?:is|are|must|may|can|will|shall|should)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
     re.IGNORECASE,
 )
 _ASKED_AHEAD = re.compile(r"\b(?:will|shall|plan\w*|going to|to be)\b", re.IGNORECASE)

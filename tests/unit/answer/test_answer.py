@@ -410,6 +410,7 @@ ASSERTIONS = [
     ("How soon must a lost radio be reported?", ["A lost radio must be reported."], False),
     ("Who has to insure the crane?", ["The Hirer shall insure the crane."], True),
     ("Who insured the crane?", ["The Hirer shall insure the crane."], False),
+    ("What must be insured by the Hirer?", ["The Hirer shall insure the crane."], True),
     ("What is the name of the skipper?", ["The skipper is Ada Falk."], True),
     ("What is the name of the skipper?", ["The skipper was questioned on Monday."], False),
     ("Which version added a map?", ["3.1.0: Added a map."], True),
