@@ -76,6 +76,11 @@ _OWNER = re.compile(
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
 _UNTIL, _SINCE = "until till before to", "from since after"
 _AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
+_IN_ORDER = re.compile(rf"\b(before|after) ({_NAMED})")
+_STATED_ORDER = {
+    "before": "followed|follows|succeeded|succeeds|replaced|replaces|after",
+    "after": "preceded|precedes|before",
+}
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
@@ -248,13 +253,16 @@ def _has_no_agent(question: str, text: str) -> bool:
 
 
 def _is_after_not_before(question: str, text: str) -> bool:
-    """Whether a text begins where the question ends, or the other way round: "from 1990" for "until 1990"."""
+    """Whether a text has the opposite order: "from 1990" for "until 1990", "followed Ada Falk" for "before Ada Falk"."""
     for word, number in _AT_NUMBER.findall(question):
         others = (_UNTIL if word.lower() in _SINCE.split() else _SINCE).split()
         said = [own.lower() for own, other in _AT_NUMBER.findall(text) if other == number]
         if said and all(own in others for own in said):
             return True
-    return False
+    return any(
+        re.search(rf"\b(?:{_STATED_ORDER[order]}) {re.escape(name)}", text) is not None
+        for order, name in _IN_ORDER.findall(question)
+    )
 
 
 def _is_elsewhere(question: str, text: str) -> bool:

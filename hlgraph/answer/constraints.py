@@ -40,6 +40,7 @@ _PHRASE = re.compile(
     r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
+_OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
 _DIGIT = re.compile(r"\d")
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
@@ -78,7 +79,7 @@ class Constraints(NamedTuple):
     ----------
     names : words with a capital
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
-    numbers : numbers, dates, and codes such as P60
+    numbers : numbers, dates, codes such as P60, and options such as --force
     words : its other content words
     is_english : whether two words, or the first, are English function words, and function words of other languages are not more;
         only then its words are constraints
@@ -115,6 +116,7 @@ def constraints_of(question: str) -> Constraints:
     )
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
     numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
+    numbers += tuple(dict.fromkeys(_OPTION.findall(question)))
     rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
     asked = words(question)
     common = [word in STOP_WORDS and word not in _OTHER for word in asked]
@@ -153,6 +155,7 @@ class Statements:
             self._meanings |= _meanings("born") | _meanings("died")
         if any(_DEFINES.search(text) for text in texts):
             self._meanings |= _meanings("occupation")
+        self._options = {option for text in texts for option in _OPTION.findall(text)}
         self._signs = {word for word, sign in _SIGNS.items() if any(map(sign.search, (*texts, *places)))}
         self._whole = " ".join(word for text in (*texts, *places) for word in (*words(text), "|"))
 
@@ -162,6 +165,8 @@ class Statements:
             parts = words(constraint)
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
             return any(re.search(rf"\b{re.escape(order)}\b", self._whole) for order in orders)
+        if constraint.startswith("--"):
+            return constraint in self._options
         meanings = _meanings(fold(constraint), is_asked=True)
         return self._wording.has(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
 

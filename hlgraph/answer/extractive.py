@@ -31,6 +31,7 @@ from hlgraph.answer.forms import (
     places_of,
     verdict,
 )
+from hlgraph.answer.table_rules import is_row
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
@@ -240,6 +241,9 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
+    if is_row(text):  # the cell under the label that is asked for
+        labels = Statements(cell.partition(": ")[0] for cell in text.split("; "))
+        return kind in _BY_NOUN.values() and any(map(labels.has, content_words(question)))
     if kind is Expected.PLACE:
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         return any(map(before.has, constraints.words))

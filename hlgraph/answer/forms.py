@@ -198,7 +198,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         asked_too = Statements([question])
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
-        return None if said.unmet(constraints._replace(numbers=(), words=last)) else False
+        needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
+        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else False
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))

@@ -270,6 +270,8 @@ VERDICTS = [
     ("May the hall be used?", "Use of the hall is forbidden.", "No"),
     ("May the hall be used?", "Use of the yard is forbidden.", ""),
     ("Is the sauna open?", "The pool is closed.", ""),
+    ("Is water allowed in the hall?", "Food is not allowed in the hall.", ""),
+    ("Is food allowed in the hall?", "Food is not allowed in the hall.", "No"),
 ]
 
 
@@ -423,6 +425,13 @@ ASSERTIONS = [
     ("Which bus routes are diverted?", ["Buses on routes 4 and 11 are diverted."], True),
     ("Which bus routes are diverted?", ["Busy routes 4 and 11 are diverted."], False),
     ("In which year was Ada Falk knighted?", ["In 1942 Ada Falk received a knighthood."], True),
+    ("Who led the choir before Ben Moro?", ["Ada Falk, who followed Ben Moro, led the choir."], False),
+    ("Who led the choir before Ben Moro?", ["Ada Falk led the choir before Ben Moro."], True),
+    ("Who led the choir after Ben Moro?", ["Ada Falk, who followed Ben Moro, led the choir."], True),
+    ("What is the default of --since?", ["The default of the option --jobs is 4."], False),
+    ("What is the default of --jobs?", ["The default of the option --jobs is 4."], True),
+    ("In which county is Tarn?", ["Station: Tarn; County: Kelder; Staff: 9"], True),
+    ("In which county is Tarn?", ["Station: Tarn; Owner: Kelder; Staff: 9"], False),
     ("Who has experience?", ["Ada Falk began an experiment."], False),
 ]
 
