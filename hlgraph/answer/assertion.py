@@ -81,6 +81,10 @@ _STATED_ORDER = {
     "before": "followed|follows|succeeded|succeeds|replaced|replaces|after",
     "after": "preceded|precedes|before",
 }
+_ORDER_WORD = re.compile(
+    r"\b(?:before|after|pre(?:ced|decess)\w+|succe\w+|follow\w+|replac\w+|took over|until|former|previous\w*|next)\b",
+    re.IGNORECASE,
+)
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
@@ -259,10 +263,11 @@ def _is_after_not_before(question: str, text: str) -> bool:
         said = [own.lower() for own, other in _AT_NUMBER.findall(text) if other == number]
         if said and all(own in others for own in said):
             return True
-    return any(
-        re.search(rf"\b(?:{_STATED_ORDER[order]}) {re.escape(name)}", text) is not None
-        for order, name in _IN_ORDER.findall(question)
-    )
+    for order, name in _IN_ORDER.findall(question):
+        is_silent = question.startswith("Who ") and _ORDER_WORD.search(text) is None
+        if is_silent or re.search(rf"\b(?:{_STATED_ORDER[order]}) {re.escape(name)}", text):
+            return True
+    return False
 
 
 def _is_elsewhere(question: str, text: str) -> bool:

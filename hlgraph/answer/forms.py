@@ -132,7 +132,8 @@ def is_yes_no(question: str) -> bool:
     """
     first = words(_LEAD_IN.sub("", question))[:1]
     wanted = compared(question)
-    return bool(first) and first[0] in _AUXILIARIES and (wanted is None or wanted.is_claim)
+    is_choice = wanted is None and "or" in (asked := words(question)) and not _ANY_COMPARING.isdisjoint(asked)
+    return bool(first) and first[0] in _AUXILIARIES and not is_choice and (wanted is None or wanted.is_claim)
 
 
 class Verdict(NamedTuple):
@@ -306,10 +307,11 @@ _MORE = frozenset(("more", "most", *(word for word, is_more in _COMPARING.items(
 _LESS = _names("fewer fewest less least") | {word for word, is_more in _COMPARING.items() if not is_more} - _LATER
 _ANY_COMPARING = _MORE | _LESS | _EARLIER | _LATER
 _NAME = r"(?:(?:at|in|on|from|for|by)\s+)?(?:(?:[Tt]he|[Aa]n?)\s+(?=[a-z\d])|(?:[Tt]he\s+)?(?=[^\W\da-zß-öø-ÿ]|[\"“]))[^,;?]*?"
+_NOUN = r"[\w’'-]+(?:\s(?:from|of|for|in|at|with|to)\s(?:the\s)?[\w’'-]+)?"
 _ENDS = r"\s*(?:\?|,|\bwho\b|\bwhich\b|$)"
 _PAIRS = (
     re.compile(rf"(?:,|:|\bbetween|\bof|\bthan|^\w+|\w)\s+({_NAME}),?\s+(?:or|and)\s+({_NAME}){_ENDS}"),
-    re.compile(rf"^\w+\s+([\w’'-]+|{_NAME})\s+or\s+([\w’'-]+|{_NAME})\s+(?=[a-z])"),
+    re.compile(rf"^\w+\s+({_NOUN}|{_NAME})\s+or\s+({_NOUN}|{_NAME})\s+(?=[a-z])"),
 )
 _THAN = re.compile(
     rf"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Dd]oes|[Dd]o|[Dd]id|[Hh]as|[Hh]ave)\s+({_NAME})\s+(?:[a-z]+\s+){{0,3}}?"

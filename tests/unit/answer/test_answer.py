@@ -427,6 +427,7 @@ ASSERTIONS = [
     ("In which year was Ada Falk knighted?", ["In 1942 Ada Falk received a knighthood."], True),
     ("Who led the choir before Ben Moro?", ["Ada Falk, who followed Ben Moro, led the choir."], False),
     ("Who led the choir before Ben Moro?", ["Ada Falk led the choir before Ben Moro."], True),
+    ("Who led the choir before Ben Moro?", ["Ben Moro has led the choir since 1990."], False),
     ("Who led the choir after Ben Moro?", ["Ada Falk, who followed Ben Moro, led the choir."], True),
     ("What is the default of --since?", ["The default of the option --jobs is 4."], False),
     ("What is the default of --jobs?", ["The default of the option --jobs is 4."], True),
@@ -493,6 +494,11 @@ COMPARISONS = [
         "Are films or games lent for longer?",
         ["Books are lent for 28 days, films for 7 days and games for 14 days."],
         "games",
+    ),
+    (
+        "Was income from rents or income from gifts higher?",
+        ["Income from rents was 390 pounds and income from gifts 275 pounds."],
+        "",  # the question names no measure
     ),
     ("Are films or maps lent for longer?", ["Books are lent for 28 days, films for 7 days and games for 14 days."], ""),
     (
