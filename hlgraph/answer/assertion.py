@@ -264,7 +264,7 @@ def _is_after_not_before(question: str, text: str) -> bool:
         if said and all(own in others for own in said):
             return True
     for order, name in _IN_ORDER.findall(question):
-        is_silent = question.startswith("Who ") and _ORDER_WORD.search(text) is None
+        is_silent = order == "before" and question.startswith("Who ") and _ORDER_WORD.search(text) is None
         if is_silent or re.search(rf"\b(?:{_STATED_ORDER[order]}) {re.escape(name)}", text):
             return True
     return False
