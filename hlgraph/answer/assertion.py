@@ -38,7 +38,11 @@ _UNREAL = re.compile(
     r"|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
     re.IGNORECASE,
 )
-_PAST_ASKED = re.compile(r"\b(?:was|were|did|had|has|have)\b", re.IGNORECASE)
+_PAST_ASKED = re.compile(
+    r"\b(?:was|were|did|had|has|have)\b(?! to\b)"
+    r"|^(?:who|which|what)\b(?!.*\b(?:is|are|must|may|can|will|shall|should)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
+    re.IGNORECASE,
+)
 _ASKED_AHEAD = re.compile(r"\b(?:will|shall|plan\w*|going to|to be)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|although|while|because|so)\b", re.IGNORECASE)
 # A negation of what is known or said of something does not deny the thing itself.
@@ -72,6 +76,15 @@ _OWNER = re.compile(
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
 _UNTIL, _SINCE = "until till before to", "from since after"
 _AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
+_IN_ORDER = re.compile(rf"\b(before|after) ({_NAMED})")
+_STATED_ORDER = {
+    "before": "followed|follows|succeeded|succeeds|replaced|replaces|after",
+    "after": "preceded|precedes|before",
+}
+_ORDER_WORD = re.compile(
+    r"\b(?:before|after|pre(?:ced|decess)\w+|succe\w+|follow\w+|replac\w+|took over|until|former|previous\w*|next)\b",
+    re.IGNORECASE,
+)
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
@@ -244,11 +257,15 @@ def _has_no_agent(question: str, text: str) -> bool:
 
 
 def _is_after_not_before(question: str, text: str) -> bool:
-    """Whether a text begins where the question ends, or the other way round: "from 1990" for "until 1990"."""
+    """Whether a text has the opposite order: "from 1990" for "until 1990", "followed Ada Falk" for "before Ada Falk"."""
     for word, number in _AT_NUMBER.findall(question):
         others = (_UNTIL if word.lower() in _SINCE.split() else _SINCE).split()
         said = [own.lower() for own, other in _AT_NUMBER.findall(text) if other == number]
         if said and all(own in others for own in said):
+            return True
+    for order, name in _IN_ORDER.findall(question):
+        is_silent = order == "before" and question.startswith("Who ") and _ORDER_WORD.search(text) is None
+        if is_silent or re.search(rf"\b(?:{_STATED_ORDER[order]}) {re.escape(name)}", text):
             return True
     return False
 

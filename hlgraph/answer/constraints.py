@@ -27,7 +27,7 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     currently today now early earlier late later new old far long tall high big large great end ends begin happen happened
     know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
     word words together up out over back off away behind along who's where's what's how's when's why's older
-    elder younger oldest youngest bigger larger smaller taller higher longer shorter earliest latest sooner
+    elder younger oldest youngest soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner
     company firm organisation organization colour color shape size anybody anyone anything somebody someone something everybody
     everyone"""
 LIGHT = frozenset(_LIGHT.split())
@@ -40,6 +40,7 @@ _PHRASE = re.compile(
     r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
+_OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
 _DIGIT = re.compile(r"\d")
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
@@ -55,6 +56,18 @@ _GERMAN, _OTHER = frozenset(_OF_GERMAN.split()), frozenset((*_OF_GERMAN.split(),
 _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
+# Words that a value states by its form: "3.1.0" is a version, "3.1.0 (2024-02-19)" says when it was released.
+_SIGNS = {
+    word: re.compile(pattern)
+    for words_of, pattern in {
+        "version": r"\bv?\d+\.\d+\.\d+\b|\bv\d",
+        "released release": r"\b\d+\.\d+\S* [(–-]+ ?\d{4}-\d\d-\d\d\b",
+        "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
+        "email e-mail": r"\w@\w[\w-]*\.",
+        "website url": r"\bhttps?://|\bwww\.",
+    }.items()
+    for word in words_of.split()
+}
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 
@@ -66,7 +79,7 @@ class Constraints(NamedTuple):
     ----------
     names : words with a capital
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
-    numbers : numbers, dates, and codes such as P60
+    numbers : numbers, dates, codes such as P60, and options such as --force
     words : its other content words
     is_english : whether two words, or the first, are English function words, and function words of other languages are not more;
         only then its words are constraints
@@ -103,6 +116,7 @@ def constraints_of(question: str) -> Constraints:
     )
     joined = {phrase.rpartition(" ")[2] for phrase in phrases}
     numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
+    numbers += tuple(dict.fromkeys(_OPTION.findall(question)))
     rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
     asked = words(question)
     common = [word in STOP_WORDS and word not in _OTHER for word in asked]
@@ -141,6 +155,8 @@ class Statements:
             self._meanings |= _meanings("born") | _meanings("died")
         if any(_DEFINES.search(text) for text in texts):
             self._meanings |= _meanings("occupation")
+        self._options = {option for text in texts for option in _OPTION.findall(text)}
+        self._signs = {word for word, sign in _SIGNS.items() if any(map(sign.search, (*texts, *places)))}
         self._whole = " ".join(word for text in (*texts, *places) for word in (*words(text), "|"))
 
     def has(self, constraint: str) -> bool:
@@ -149,9 +165,10 @@ class Statements:
             parts = words(constraint)
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
             return any(re.search(rf"\b{re.escape(order)}\b", self._whole) for order in orders)
-        return self._wording.has(constraint) or not self._meanings.isdisjoint(
-            _meanings(fold(constraint), is_asked=True)
-        )
+        if constraint.startswith("--"):
+            return constraint in self._options
+        meanings = _meanings(fold(constraint), is_asked=True)
+        return self._wording.has(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""

@@ -20,7 +20,18 @@ from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
 from hlgraph.answer.constraints import DAYS, LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
-from hlgraph.answer.forms import body_of, compared, comparison, counted, has_opposite, is_yes_no, places_of, verdict
+from hlgraph.answer.forms import (
+    body_of,
+    compared,
+    comparison,
+    counted,
+    has_opposite,
+    is_before,
+    is_yes_no,
+    places_of,
+    verdict,
+)
+from hlgraph.answer.table_rules import is_row
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
@@ -51,6 +62,7 @@ class Expected(Enum):
     NUMBER = "number"
     REASON = "reason"
     FREQUENCY = "frequency"
+    NAME = "name"
     ANY = "any"
 
 
@@ -62,6 +74,8 @@ _BY_WORD = {
     "when": Expected.TIME,
     "why": Expected.REASON,
 }
+_BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
+_NAME_ASKED = re.compile(r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", re.IGNORECASE)
 _BY_NOUN = {
     noun: kind
     for kind, nouns in {
@@ -110,6 +124,7 @@ _FREQUENCY = re.compile(
     rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
     re.IGNORECASE,
 )
+_NAMED_KINDS = (Expected.PERSON, Expected.PLACE, Expected.NAME)
 _NOT_NAMES = frozenset((*MONTHS, *DAYS))
 
 
@@ -129,12 +144,14 @@ def expected(question: str) -> Expected:
     ['person', 'time', 'number', 'any']
     """
     words = [fold(word) for word in _WORD.findall(question)]
+    if _NAME_ASKED.match(question):
+        return Expected.NAME
     for at, word in enumerate(words):
         if word in _BY_WORD:
             return _BY_WORD[word]
         following = words[at + 1 : at + 1 + _NEAR]
-        if word == "how" and following[:1] == ["often"]:
-            return Expected.FREQUENCY
+        if word == "how" and following[:1] and following[0] in _BY_HOW:
+            return _BY_HOW[following[0]]
         if word == "how":
             return Expected.NUMBER if following and following[0] in _AMOUNTS else Expected.ANY
         if word in ("what", "which"):
@@ -199,17 +216,15 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     """
     if kind in (Expected.REASON, Expected.FREQUENCY):
         return (_REASON if kind is Expected.REASON else _FREQUENCY).search(text) is not None
-    if kind is Expected.ANY or (kind in (Expected.PERSON, Expected.PLACE) and text == text.lower()):
+    if kind is Expected.ANY or (kind in _NAMED_KINDS and text == text.lower()):
         return True
-    if kind is Expected.PERSON:
+    if kind in (Expected.PERSON, Expected.NAME):
         names = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
     else:
         pattern = {Expected.PLACE: _AFTER_PREPOSITION, Expected.TIME: _TIME, Expected.NUMBER: _NUMBER}[kind]
         names = [match[match.re.groups] for match in pattern.finditer(text)]
     folded = (fold(name).strip(".,").removesuffix("'s") for name in names)
-    return any(
-        word not in asked and not (kind in (Expected.PERSON, Expected.PLACE) and word in _NOT_NAMES) for word in folded
-    )
+    return any(word not in asked and not (kind in _NAMED_KINDS and word in _NOT_NAMES) for word in folded)
 
 
 def _has_answer(question: str, kind: Expected, text: str, constraints: Constraints) -> bool:
@@ -226,6 +241,9 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
+    if is_row(text):  # the cell under the label that is asked for
+        labels = Statements(cell.partition(": ")[0] for cell in text.split("; "))
+        return kind in _BY_NOUN.values() and any(map(labels.has, content_words(question)))
     if kind is Expected.PLACE:
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         return any(map(before.has, constraints.words))
@@ -288,7 +306,6 @@ _BESIDE_NAME = re.compile(
     r"[a-zß-öø-ÿ]+\s+(?:of|by|from|for|in|at|on)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+){0,3}(?:[^\W\d_a-zß-öø-ÿ][\w'’-]*\s*)+"
     r"|[^\W\d_a-zß-öø-ÿ][\w-]*['’]s?(?:\s+[a-zß-öø-ÿ]+)?"
 )
-_GAP = 4  # most characters between two neighbouring sentences
 _DEFINES = re.compile(r"(?:\S+\s+){1,8}?(?:\([^)]*\)\s+)?(?:is|was|are|were)\s+(?:an?|the|one)\b")
 _ASIDE = re.compile(r"\(.*?\)|\s[-–—|]\s.*")
 
@@ -481,8 +498,7 @@ class _Pool:
         one, other = self.evidence[at], self.evidence[first]
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
-        is_before = one.chunk_id == other.chunk_id and 0 <= other.start - one.end <= _GAP
-        return is_before or (
+        return is_before(one, other) or (
             self.kind is not Expected.TIME
             and _DEFINES.match(body_of(one)) is not None
             and self.titles[at] <= self.said[at]
@@ -606,14 +622,20 @@ def extractive_answer(
     is_far = bool(known) and max(known) < _FAR
     if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
-    if compared(question) is not None:
+    wanted = compared(question)
+    if wanted is not None and not wanted.is_claim:
         selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]
     answer = joined(question, [pieces])
     if is_yes_no(question):
-        is_affirmed = verdict(question, pieces, uncovered=selection.uncovered)
-        if is_affirmed is not None:
-            return replace(_headed(answer, "Yes" if is_affirmed else "No"), uncovered=selection.uncovered)
+        said = verdict(question, ordered := [*pieces, *(piece for piece in about if piece not in pieces)])
+        if said is not None:
+            deciding = ordered[said.at]
+            pieces = (
+                [deciding, *(piece for piece in pieces if piece is not deciding)] if deciding in pieces else [deciding]
+            )
+            answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
+            return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
         selection = selection._replace(has_kind=False)
     if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=())

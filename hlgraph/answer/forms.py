@@ -6,14 +6,16 @@ A form is used where the evidence has the facts for it; otherwise the answer say
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown, without_plans
 from hlgraph.answer.constraints import DAYS, Constraints, Statements, constraints_of
+from hlgraph.answer.table_rules import MEASURES, is_row, measured_by
 from hlgraph.extract.wording import Wording, denies
+from hlgraph.read.numbers import numbers
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
-from hlgraph.retrieve.question.keywords import MONTHS
+from hlgraph.retrieve.question.keywords import MONTHS, named
 from hlgraph.text import content_words, fold, words
 
 
@@ -48,9 +50,9 @@ _OPPOSITES = tuple(
         ("full", "half"),
         ("same", "different"),
         ("good", "bad poor"),
-        ("allowed permitted", "forbidden prohibited banned"),
+        ("allowed permitted may can", "forbidden prohibited banned"),
         ("included covered", "excluded"),
-        ("approved accepted", "rejected refused"),
+        ("approve approved accept accepted", "rejected refused declined"),
     )
 )
 _LEAD_IN = re.compile(
@@ -65,24 +67,59 @@ _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+)), (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
-_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
+_STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
+_NUMBERING = re.compile(r"^[, ]*\d+(?:\.\d+)*\.?\s")
 _CYCLES = (DAYS, MONTHS)
-_SPAN = re.compile(r"\bfrom (\d{4}) (?:to|until|till) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b")
+_WRITTEN = "one two three four five six seven eight nine ten eleven twelve"
+NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
+NUMERALS |= {"fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100}
+"""Numbers that are written as words."""
+_GAP = 4  # most characters between two neighbouring sentences
+_SPAN = re.compile(
+    r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
+)
 
 
 def body_of(piece: Evidence) -> str:
-    """The text of a piece without its title and heading in front."""
-    head, _, rest = piece.text.partition(": ")
+    """The text of a piece without its title and heading in front; a heading that denies, or has a number, stays with its text."""
+    title, text = piece.source.title, piece.text
+    at = len(title) if title and text.startswith((f"{title}: ", f"{title}, ")) else 0
+    head, _, rest = text[at:].partition(": ")
     place = {word for part in places_of(piece) for word in content_words(part)}
-    return rest if rest and set(content_words(head)) <= place else piece.text
+    has_own = denies(head) or (at and _NUMBER.search(_NUMBERING.sub("", head)))
+    is_place = at or head.endswith("?") or set(content_words(head)) <= place
+    return rest if rest and is_place and not has_own else text[at:].lstrip(",: ")
 
 
 def places_of(piece: Evidence) -> list[str]:
     """The title and the headings of a piece."""
     return [piece.source.title, *piece.headings]
+
+
+def is_before(one: Evidence, other: Evidence) -> bool:
+    """Whether a piece is the sentence right before another one.
+
+    Parameters
+    ----------
+    one, other : pieces of evidence
+    """
+    return one.chunk_id == other.chunk_id and 0 <= other.start - one.end <= _GAP
+
+
+def before(piece: Evidence, evidence: Sequence[Evidence]) -> str:
+    """The text of the sentence before a piece; empty if it is not among the evidence.
+
+    Parameters
+    ----------
+    piece : a piece of evidence
+    evidence : pieces of any sources
+    """
+    return next((each.text for each in evidence if is_before(each, piece)), "")
 
 
 def is_yes_no(question: str) -> bool:
@@ -94,81 +131,116 @@ def is_yes_no(question: str) -> bool:
     [True, True, False, False]
     """
     first = words(_LEAD_IN.sub("", question))[:1]
-    return bool(first) and first[0] in _AUXILIARIES and compared(question) is None
+    wanted = compared(question)
+    is_choice = wanted is None and "or" in (asked := words(question)) and not _ANY_COMPARING.isdisjoint(asked)
+    return bool(first) and first[0] in _AUXILIARIES and not is_choice and (wanted is None or wanted.is_claim)
 
 
-def verdict(question: str, pieces: Sequence[Evidence], *, uncovered: Sequence[str]) -> bool | None:
-    """Whether the evidence affirms a question; None if it does neither affirm nor deny it.
+class Verdict(NamedTuple):
+    """What a piece of evidence says on a question of yes or no; ``at`` is its place."""
 
-    It affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and outside
-    clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has the
-    opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose place
-    it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is asked
-    about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`).
+    is_affirmed: bool
+    at: int
+
+
+def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
+    """The first piece of evidence that affirms or denies what a question asks; None if none does.
+
+    A piece affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and
+    outside clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has
+    the opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose
+    place it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is
+    asked about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`). The words of the sentence before it count if it
+    begins with a pronoun; those of a heading that is a question do not.
 
     Parameters
     ----------
     question : a question of yes or no
-    pieces : the pieces of the answer, the answering one first
-    uncovered : the constraints that they do not meet
+    evidence : best first
     """
     question = _NOT.sub("", question, count=1)
-    first, around = pieces[0].text, places_of(pieces[0])
-    is_affirmed: bool | None = None
-    constraints = constraints_of(question)
-    body = body_of(pieces[0])
-    if (
-        is_doubted(question, first)
-        or is_unknown(question, first)
+    for at, piece in enumerate(evidence):
+        around = [part for part in places_of(piece) if not part.endswith("?")]
+        around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
+        is_affirmed = None if _is_aside(question, piece, around) else _says(question, piece, around, is_first=not at)
+        if is_affirmed is not None:
+            return Verdict(is_affirmed, at)
+    return None
+
+
+def _is_aside(question: str, piece: Evidence, around: Sequence[str]) -> bool:
+    """Whether a piece is in doubt, does not compare what is to be compared, or says what is asked of something else."""
+    constraints, body = constraints_of(question), body_of(piece)
+    comparing = _ANY_COMPARING.intersection(words(question)) if compared(question) else ()
+    return (
+        bool(comparing and comparing.isdisjoint(words(body)))
+        or is_doubted(question, piece.text)
+        or is_unknown(question, piece.text)
         or is_misplaced(question, body, constraints=constraints, places=around)
-    ):
-        return None
+    )
+
+
+def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bool) -> bool | None:
+    """Whether a piece affirms a question; None if it neither affirms nor denies it."""
+    constraints, first, body = constraints_of(question), piece.text, body_of(piece)
     asked, mark, rest = first.rpartition("?")
     if mark:  # what a text asks affirms nothing: only its reply does
         reply = _REPLY.match(rest)
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
-        first = body = rest
+        first = body = rest.lstrip(": ")
     first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
+    unmet = said.unmet(constraints)
     lead, colon, item = body.partition(":")
-    if (
-        colon and not mark and item.strip() and denies(lead) and not denies(question)
-    ):  # "The cover does not include: flood"
-        return None if said.unmet(constraints) else False
+    if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
+        return None if unmet else False
     if Statements([body]).denies(question):
         asked_too = Statements([question])
-        is_other = any(
-            not asked_too.has(word) for word in Wording([first]).denied
-        )  # "does not cover batteries", not theft
-        needed = constraints._replace(numbers=(), words=constraints.words[-1:] if is_other else ())
-        is_affirmed = None if said.unmet(needed) else False
-    elif has_opposite(question, first):
-        unmet = said.unmet(constraints._replace(numbers=(), words=()))
-        is_affirmed = False if not unmet or _within(unmet, first) else None
-    elif not said.unmet(constraints):
+        denied = Wording([first]).denied  # "does not cover batteries", not theft
+        last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
+        needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
+        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else False
+    if opposed := _opposed(question, first):
+        lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
+        is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
+        return False if is_of or _within(lacks, first) else None
+    if not unmet:
         own = without_plans(first)
         is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
-        is_sure = (is_own or not has_reserve(question, first)) and not _is_denied_part(
-            question, first, around, constraints
-        )
-        is_affirmed = True if is_sure else None
-    elif (within := _within(said.unmet(constraints), first)) is not None:
-        is_affirmed = within
-    elif (limit := _LIMIT.search(question)) and len(years := set(_YEAR.findall(first))) == 1:
-        is_affirmed = (min(years) < limit[2]) is (limit[1].lower() == "before")
-    elif uncovered and all(_YEAR.fullmatch(word) for word in uncovered):
-        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(first)]
-        is_within = any(low <= int(word) <= high for word in uncovered for low, high in spans)
-        is_affirmed = True if is_within else False if _YEAR.search(first) else None
-    elif uncovered and all(_NUMBER.fullmatch(word) for word in uncovered):
-        is_affirmed = False if set(_NUMBER.findall(first)) - set(_NUMBER.findall(question)) else None
-    return is_affirmed
+        is_sure = is_own or not has_reserve(question, first)
+        return True if is_sure and not _is_denied_part(question, first, around, constraints) else None
+    return _in_its_range(question, first, unmet)
+
+
+def _is_beside(question: str, opposed: Collection[str], lacks: Sequence[str]) -> bool:
+    """Whether the content words right beside the opposed one are met, and half of all: "accept the proposal to mend the bridge"."""
+    asked = content_words(question)
+    at = next((at for at, word in enumerate(asked) if word in opposed), -1)
+    beside = {*asked[max(0, at - 1) : at + 2]} - {*opposed}
+    return at >= 0 and beside.isdisjoint(map(fold, lacks)) and 2 * len(lacks) <= len(asked)
+
+
+def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None:
+    """Whether the days, months, years or numbers that alone are unmet lie in what a text has in their place."""
+    if (within := _within(unmet, text)) is not None:
+        return within
+    years = {*_YEAR.findall(text)}
+    if all(_YEAR.fullmatch(word) for word in unmet):
+        if (limit := _LIMIT.search(question)) and len(years) == 1:
+            return (min(years) < limit[2]) is (limit[1].lower() == "before")
+        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
+        is_within = any(low <= int(word) <= high for word in unmet for low, high in spans)
+        return True if is_within else False if years else None
+    has_other = all(_NUMBER.fullmatch(word) for word in unmet) and set(_NUMBER.findall(text)) - set(
+        _NUMBER.findall(question)
+    )
+    return False if has_other else None
 
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:
     """A text and its body, or the one clause that has what is asked alone; "fees are paid, tips are not" is two clauses."""
-    for clause in _ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body).split(";"):
+    for clause in _STATEMENT_END.split(_ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body)):
         own = f"{text.removesuffix(body)}{clause.strip()}"
         if clause != body and not Statements([own], places=places).unmet(constraints):
             return own, clause.strip()
@@ -209,34 +281,44 @@ def has_opposite(question: str, text: str) -> bool:
     question : text of the question
     text : text of a piece of evidence
     """
+    return bool(_opposed(question, text))
+
+
+def _opposed(question: str, text: str) -> set[str]:
+    """The words of a question in whose place a text has their opposite."""
     asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
     pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
-    return any(asked & mine and said & theirs and not said & mine and not asked & theirs for mine, theirs in pairs)
+    asked -= _names("may can").difference(words(question)[:1])  # in the month of May
+    said -= _names("may can")  # what may not be done is no opposite of what is forbidden
+    opposite = (
+        mine for mine, theirs in pairs if asked & mine and said & theirs and not said & mine and not asked & theirs
+    )
+    return {word for mine in opposite for word in asked & mine}
 
 
 # Comparisons of two things.
 
-_EARLIER = _names("older oldest earlier earliest first before sooner")
-_LATER = _names("younger youngest newer newest later latest last recently")
-_MORE = _names(
-    "larger largest bigger biggest more most higher highest taller tallest longer longest heavier deeper greater"
+_AGED = _names("older oldest elder eldest younger youngest")
+_EARLIER = _names("older oldest elder eldest earlier earliest first before sooner")
+_LATER = _names("younger youngest newer newest later latest last recent recently")
+_MORE_RECENT = re.compile(r"\b(?:more|most)\s(?=recent(?:ly)?\b)", re.IGNORECASE)
+_COMPARING = {word: is_more for word, (_, is_more) in MEASURES.items() if word.endswith(("er", "est"))}
+_MORE = frozenset(("more", "most", *(word for word, is_more in _COMPARING.items() if is_more))) - _EARLIER
+_LESS = _names("fewer fewest less least") | {word for word, is_more in _COMPARING.items() if not is_more} - _LATER
+_ANY_COMPARING = _MORE | _LESS | _EARLIER | _LATER
+_NAME = r"(?:(?:at|in|on|from|for|by)\s+)?(?:(?:[Tt]he|[Aa]n?)\s+(?=[a-z\d])|(?:[Tt]he\s+)?(?=[^\W\da-zß-öø-ÿ]|[\"“]))[^,;?]*?"
+_NOUN = r"[\w’'-]+(?:\s(?:from|of|for|in|at|with|to)\s(?:the\s)?[\w’'-]+)?"
+_ENDS = r"\s*(?:\?|,|\bwho\b|\bwhich\b|$)"
+_PAIRS = (
+    re.compile(rf"(?:,|:|\bbetween|\bof|\bthan|^\w+|\w)\s+({_NAME}),?\s+(?:or|and)\s+({_NAME}){_ENDS}"),
+    re.compile(rf"^\w+\s+({_NOUN}|{_NAME})\s+or\s+({_NOUN}|{_NAME})\s+(?=[a-z])"),
 )
-_LESS = _names("smaller smallest fewer fewest less least lower lowest shorter shortest lighter")
-_MEASURES = {
-    "longer": "long",
-    "shorter": "long",
-    "taller": "tall",
-    "higher": "high",
-    "deeper": "deep",
-    "heavier": "heavy",
-    "larger": "area",
-    "bigger": "area",
-}
-_NAME = r"(?:the\s+)?(?:(?<=the\s)[a-z]|[^\W\d_a-zß-öø-ÿ\"“]|[\"“][^\"”]+[\"”])[^,;?]*?"
-_PAIR = re.compile(
-    rf"(?:,|:|\bbetween|\bof|\bthan|^\w+|\w)\s+({_NAME}),?\s+(?:or|and)\s+({_NAME})\s*(?:\?|,|\bwho\b|\bwhich\b|$)"
+_THAN = re.compile(
+    rf"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Dd]oes|[Dd]o|[Dd]id|[Hh]as|[Hh]ave)\s+({_NAME})\s+(?:[a-z]+\s+){{0,3}}?"
+    rf"(?:{'|'.join(sorted(_ANY_COMPARING))})\s(?:[a-z]+\s+){{0,3}}?than\s+({_NAME}){_ENDS}"
 )
-_BORN = re.compile(r"\bborn\b|\bolder\b|\byounger\b|\boldest\b|\byoungest\b", re.IGNORECASE)
+_OF_ITS = re.compile(r"\b(?:who|whose)\b", re.IGNORECASE)  # the film whose director is older may be the newer one
+_BORN = re.compile(r"\bborn\b", re.IGNORECASE)
 _BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
 _DIED = re.compile(r"\b(?:die|died|dies|death)\b", re.IGNORECASE)
 _DEATH = re.compile(r"\bdied\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|[–-]\s*[^()–-]{0,30}?\b(1\d{3}|20\d\d)\b")
@@ -244,14 +326,47 @@ _BEGINS = re.compile(
     r"\(|\b(?:open(?:s|ed)|built|constructed|erected|founded|established|formed|created|made|began|begun|started|completed|finished"
     r"|launched|released|published|premiered|introduced|recorded|written|invented|first|born|died|inaugurated|since|dates)\b"
 )
+_AGE = re.compile(r"\W*(?:is |was |aged? )?(\d{1,3})(?: years old)?\W*")
+_PART_END = re.compile(r"[;:]|,(?!\d)|\s(?:and|but|while|whereas)\s")
+_NO_DATE = "".join(rf"(?<!\b{month} )" for month in MONTHS)
+_AMOUNT = re.compile(  # "one" is mostly a pronoun
+    rf"(?<![\w.]){_NO_DATE}(?!one\b)(?:\d[\d.,]*\d|\d|(?:{'|'.join(NUMERALS)})\b)(?!\d| (?:{'|'.join(MONTHS)})\b)",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    r"[\s-]?([kcm]?m|k?g|t|[KMGT]B|miles?|f(?:ee|oo)?t|tonnes?|second|minute|hour|day|week|month|year|[a-z]*(?:met|lit)re)s?\b"
+)
 
 
 class Compared(NamedTuple):
-    """Two things that a question compares: their names, and whether the greater value or year wins."""
+    """Two things that a question compares: their names, and whether the greater value or year wins.
+
+    Attributes
+    ----------
+    names : the two names
+    is_greatest : whether the greater value wins
+    is_time : whether dates are compared
+    is_claim : whether the question asks if the first one wins: "Is A older than B?"
+    """
 
     names: tuple[str, str]
     is_greatest: bool
     is_time: bool
+    is_claim: bool = False
+
+
+class _Value(NamedTuple):
+    """A quantity, or year, month and day of a date as far as they are known; as it is written, and its unit."""
+
+    value: tuple[float, ...]
+    text: str
+    unit: str = ""
+
+
+class _Row(NamedTuple):
+    value: _Value
+    name: str
+    piece: Evidence
 
 
 def compared(question: str) -> Compared | None:
@@ -260,36 +375,99 @@ def compared(question: str) -> Compared | None:
     Examples
     --------
     >>> compared("Which opened first, Gannow Light or Halfmoon Bridge?")
-    Compared(names=('Gannow Light', 'Halfmoon Bridge'), is_greatest=False, is_time=True)
+    Compared(names=('Gannow Light', 'Halfmoon Bridge'), is_greatest=False, is_time=True, is_claim=False)
+    >>> compared("Is the oak taller than the elm?")
+    Compared(names=('oak', 'elm'), is_greatest=True, is_time=False, is_claim=True)
     """
-    asked = set(words(question))
+    asked = set(words(_MORE_RECENT.sub("", question)))
     by_time, by_size = asked & (_EARLIER | _LATER), asked & (_MORE | _LESS)
-    match = _PAIR.search(question) if by_time or by_size else None
+    claim = _THAN.search(question)
+    pairs = (pattern.search(question) for pattern in _PAIRS)
+    match = claim or next(filter(None, pairs), None) if by_time or by_size else None
     if match is None:
         return None
-    one, other = (name.strip(' "“”').removeprefix("the ").removeprefix("The ") for name in match.groups())
+    one, other = (
+        re.sub(r"^(?:(?:at|in|on|from|for|by) )?(?:the |an? )?|['’]s$", "", name.strip(' "“”'), flags=re.I)
+        for name in match.groups()
+    )
     is_time = bool(by_time) and not by_size
-    return Compared((one, other), bool(asked & (_MORE if by_size else _LATER)), is_time)
+    return Compared((one, other), bool(asked & (_MORE if by_size else _LATER)), is_time, claim is not None)
 
 
-def _value(question: str, name: str, piece: Evidence, *, is_time: bool, wanted: Constraints) -> float | None:
-    """The year or the quantity that a piece states for what a question compares."""
-    title, text = piece.source.title, piece.text
-    known = set(content_words(name))
-    if not known <= {*content_words(title), *content_words(text)}:
+def _date(question: str, name: str, text: str) -> _Value | None:
+    """The date that a text states of what a question compares."""
+    text = text.replace(name, "")
+    if _DIED.search(question):
+        match = _DEATH.search(text)
+    elif _BORN.search(question):
+        match = _BIRTH.search(text)
+    else:
+        is_aged = not _AGED.isdisjoint(words(question))
+        match = (_BIRTH.search(text) if is_aged else None) or (
+            None if is_aged and _OF_ITS.search(question) else _YEAR.search(text)
+        )
+    if match is None:
         return None
-    if is_time:
-        pattern = _DEATH if _DIED.search(question) else _BIRTH if _BORN.search(question) else _YEAR
-        match = pattern.search(text.replace(name, ""))
-        return float(next(filter(None, match.groups()), match[0])) if match else None
-    numbers = [each for each in _NUMBER.finditer(text) if not _YEAR.fullmatch(each[0]) and each[0].count(".") < 2]
-    for place in re.finditer(r"[^\W\d_]+", text):
-        said = Statements([place[0]]) if numbers else None
-        if said is not None and any(said.has(word) for word in wanted.words):
-            near = {min(abs(each.start() - place.end()), abs(place.start() - each.end())): each[0] for each in numbers}
-            if near and min(near) <= _NEAR:
-                return float(near[min(near)].replace(",", ""))
+    year = next(filter(None, match.groups()), match[0])
+    dates = [date for date in named(text).dates if date.startswith(year)]
+    date = dates[0] if len(dates) == 1 else year
+    return _Value(tuple(map(float, date.split("-"))), date)
+
+
+def _quantity(text: str, match: re.Match[str]) -> _Value | None:
+    digits, unit = match[0], _UNIT.match(text, match.end())
+    numeral = NUMERALS.get(digits.lower())
+    written = next((each.value for each in numbers(text) if each.start == match.start()), digits.replace(",", ""))
+    try:
+        value = float(written) if numeral is None else float(numeral)
+    except ValueError:
+        return None
+    shown = digits if numeral else f"{value:g}" if value < 10_000 else f"{value:,.0f}"
+    return _Value((value,), shown, unit[1] if unit else "")
+
+
+def _amounts(text: str) -> list[tuple[int, int, _Value]]:
+    """The quantities of a text with their spans, without years and versions."""
+    matches = (each for each in _AMOUNT.finditer(text) if not _YEAR.fullmatch(each[0]) and each[0].count(".") < 2)
+    return [(each.start(), each.end(), value) for each in matches if (value := _quantity(text, each)) is not None]
+
+
+def _size(text: str, wanted: Sequence[str]) -> _Value | None:
+    """The quantity that a text states of one of some words: in the cell of a row that they label, or beside the word."""
+    if is_row(text):
+        cells = (cell.partition(": ") for cell in text.split("; "))
+        of = (_amounts(cell) for label, _, cell in cells if any(map(Statements([label]).has, wanted)))
+        return next((amounts[0][2] for amounts in of if len(amounts) == 1), None)
+    amounts = _amounts(text)
+    places = [*re.finditer(r"[^\W\d_]+", text)] if amounts else []
+    for index in (Wording, Statements):  # a word itself goes before what states the same
+        for place in (each for each in places if any(map(index([each[0]]).has, wanted))):
+            near = {min(abs(start - place.end()), abs(place.start() - end)): value for start, end, value in amounts}
+            if min(near) <= _NEAR:
+                return near[min(near)]
     return None
+
+
+def _apart(text: str, names: tuple[str, str], *, is_age: bool) -> list[_Value | None]:
+    """The quantities that one sentence states of two things, each in the part of the sentence that has its name alone.
+
+    A part without a name goes on with the part before: "Ada, 25, and Ben, 22". Ages are negative, so that the oldest comes first.
+    """
+    own = [set(content_words(name)) for name in names]
+    telling = [mine - theirs or mine for mine, theirs in zip(own, reversed(own), strict=True)]
+    for at, name in enumerate(names):  # a name with "and" is one word
+        text = re.sub(rf"\b{re.escape(name)}\b", " ".join(telling[at]), text, flags=re.IGNORECASE)
+    stated: list[set[_Value]] = [set(), set()]
+    last: int | None = None
+    for part in _PART_END.split(text):
+        said = Statements([part])
+        has = [at for at in (0, 1) if all(map(said.has, telling[at]))]
+        bare = _AGE.fullmatch(part)
+        last = has[0] if len(has) == 1 else None if has or not bare else last
+        amounts = [value for _, _, value in _amounts(part)]
+        if last is not None and amounts and (bare or not is_age):
+            stated[last].update(each._replace(value=(-each.value[0],)) if is_age else each for each in amounts)
+    return [each.pop() if len(each) == 1 else None for each in stated]
 
 
 def _tells(piece: Evidence, asked: Sequence[str]) -> bool:
@@ -304,22 +482,56 @@ def _is_about_other(piece: Evidence, name: str, other: str) -> bool:
     return set(content_words(other)) <= said and not set(content_words(name)) <= said
 
 
-def _stated(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> Answer | None:
-    """The answer of a piece that compares both things in the words of the question: "Lake Sarn is deeper than Lake Tarn"."""
-    asked = [word for word in words(question) if word in _MORE | _LESS | _EARLIER | _LATER]
+def _stated(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list[_Row]:
+    """The piece that compares both things in the words of the question: "Lake Sarn is deeper than Lake Tarn"."""
+    asked = [word for word in words(question) if word in _ANY_COMPARING]
     one, other = wanted.names
     for piece in evidence:
         body = body_of(piece)
         for winner, loser in ((one, other), (other, one)):
             pattern = rf"\b{re.escape(winner)}\b[^.;,]*\b(?:{'|'.join(asked)})\b(?:\s\w+)?\sthan\s(?:the\s)?{re.escape(loser)}\b"
             if re.search(pattern, body, re.IGNORECASE) and not denies(body) and not has_reserve(question, body):
-                first = AnswerSentence(f"{winner}: {' '.join(piece.text.split())} [1]", (1,), is_supported=True)
-                return Answer(question, first.text, (Citation(1, piece),), is_supported=True, sentences=(first,))
-    return None
+                return [_Row(_Value((), ""), winner, piece)]
+    return []
+
+
+def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list[_Row]:
+    """Both things, each with its value and the piece that states it; empty if the evidence lacks a value."""
+    names = {word for name in wanted.names for word in content_words(name)}
+    telling = [word for word in constraints_of(question).words if word not in names and word not in _ANY_COMPARING]
+    asked = words(question)
+    measures = [each for word in asked for each in measured_by(word)] if not wanted.is_time else []
+    is_age = not _AGED.isdisjoint(asked)
+    for piece in evidence:
+        body = body_of(piece)
+        if is_row(body) or (wanted.is_time and not is_age) or not names <= {*content_words(body)}:
+            continue
+        said = Statements([body, before(piece, evidence)], places=places_of(piece))
+        is_of = is_age or all(map(said.has, telling)) if telling or is_age else any(map(said.has, measures))
+        one, other = _apart(body, wanted.names, is_age=is_age)
+        if is_of and one and other and not has_reserve(question, body) and not denies(body):
+            return [_Row(value, name, piece) for value, name in zip((one, other), wanted.names, strict=True)]
+    rows: list[_Row] = []
+    for name, other_name in zip(wanted.names, reversed(wanted.names), strict=True):
+        known = set(content_words(name))
+        about = sorted(evidence, key=lambda piece: not known <= set(content_words(piece.source.title)))
+        for piece in about:
+            if _is_about_other(piece, name, other_name) or (wanted.is_time and not _tells(piece, telling)):
+                continue
+            if known <= {*content_words(piece.source.title), *content_words(piece.text)}:
+                value = _date(question, name, piece.text) if wanted.is_time else None
+                value = value if wanted.is_time else _size(body_of(piece), [*telling, *measures])
+                if value is not None:
+                    rows.append(_Row(value, name, piece))
+                    break
+    return rows if len(rows) == len(wanted.names) else []
 
 
 def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     """Both things with their values, the one that is asked for first; None if the evidence lacks a value.
+
+    The values stand in two pieces, or in one sentence, each in the part that has one of the names alone. Values of different
+    units are not compared. "Is A longer than B?" is answered by yes or no.
 
     Parameters
     ----------
@@ -329,49 +541,40 @@ def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     wanted = compared(question)
     if wanted is None:
         return None
-    constraints = constraints_of(question)
-    names = {word for name in wanted.names for word in content_words(name)}
-    telling = tuple(
-        word for word in constraints.words if word not in names and word not in _MORE | _LESS | _EARLIER | _LATER
-    )
-    measures = tuple(_MEASURES[word] for word in words(question) if word in _MEASURES)
-    measured = constraints._replace(words=(*telling, *measures))
-    if stated := _stated(question, wanted, evidence):
-        return stated
-    rows: list[tuple[float, str, Evidence]] = []
-    for name, other in zip(wanted.names, reversed(wanted.names), strict=True):
-        about = sorted(
-            evidence, key=lambda piece: not set(content_words(name)) <= set(content_words(piece.source.title))
-        )
-        about = [piece for piece in about if not _is_about_other(piece, name, other)]
-        if wanted.is_time:
-            about = [piece for piece in about if _tells(piece, telling)]
-        values = ((_value(question, name, piece, is_time=wanted.is_time, wanted=measured), piece) for piece in about)
-        row = next(((value, name, piece) for value, piece in values if value is not None), None)
-        if row is None:
-            return None
-        rows.append(row)
-    if rows[0][0] == rows[1][0]:
+    rows = _stated(question, wanted, evidence) or _rows(question, wanted, evidence)
+    if not rows:
         return None
-    rows.sort(key=lambda row: row[0], reverse=wanted.is_greatest)
-    head = "; ".join(f"{name}, {value:g}" if value < 10_000 else f"{name}, {value:,.0f}" for value, name, _ in rows)
-    citations = tuple(Citation(number, piece) for number, (_, _, piece) in enumerate(rows, 1))
-    first = AnswerSentence(f"{head} [1] [2]", (1, 2), is_supported=True)
-    rest = (
-        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
-        for cited in citations
+    size = min(len(row.value.value) for row in rows)
+    first, last = rows[0].value, rows[-1].value
+    is_same = len(rows) == 2 and first.value[:size] == last.value[:size]
+    if is_same or (first.unit and last.unit and first.unit != last.unit):
+        return None
+    rows.sort(key=lambda row: row.value.value[:size], reverse=wanted.is_greatest)
+    is_year = wanted.is_time and first.value[:1] != last.value[:1] and first.value[0] > 0
+    parts = (row.value.text if not is_year else f"{row.value.value[0]:g}" for row in rows)
+    head = "; ".join(f"{row.name}, {part}" if part else row.name for row, part in zip(rows, parts, strict=True))
+    if wanted.is_claim:
+        head = f"{'Yes' if rows[0].name == wanted.names[0] else 'No'}: {head}"
+    return _cited(question, head, [row.piece for row in rows])
+
+
+def _cited(question: str, head: str, pieces: Sequence[Evidence]) -> Answer:
+    """A head and the pieces that it rests on; a single one goes on in its sentence."""
+    cited = tuple(
+        Citation(number, piece) for number, piece in enumerate({each.id: each for each in pieces}.values(), 1)
     )
-    sentences = (first, *rest)
-    return Answer(
-        question, " ".join(each.text for each in sentences), citations, is_supported=True, sentences=sentences
-    )
+    marks = " ".join(f"[{each.number}]" for each in cited)
+    texts = [f"{' '.join(each.evidence.text.split())} [{each.number}]" for each in cited]
+    texts = [f"{head} {marks}", *texts] if len(cited) > 1 else [f"{head}: {texts[0]}"]
+    numbers_of = [tuple(each.number for each in cited), *((each.number,) for each in cited)]
+    sentences = tuple(AnswerSentence(text, of, is_supported=True) for text, of in zip(texts, numbers_of, strict=False))
+    return Answer(question, " ".join(texts), cited, is_supported=True, sentences=sentences)
 
 
 # Counts.
 
 _HOW_MANY = re.compile(r"\bhow many\s+(?:\w+\s+){0,2}?(\w+)", re.IGNORECASE)
-_NUMERALS = "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred"
-_COUNT = rf"(\d[\d,.]*(?:\s(?:thousand|million|billion))?|{'|'.join(_NUMERALS.split())})"
+_COUNT = rf"(\d[\d,.]*(?:\s(?:thousand|million|billion))?|{'|'.join(NUMERALS)})"
 
 
 def counted(question: str, text: str) -> str:

@@ -76,7 +76,8 @@ _ADJECTIVES = {
     "old older oldest": ("age", True),
     "young younger youngest": ("age", False),
 }
-_MEASURES = {word: measure for words, measure in _ADJECTIVES.items() for word in words.split()}
+MEASURES = {word: measure for words, measure in _ADJECTIVES.items() for word in words.split()}
+"""For each form of an adjective the nouns of its measure, and whether it is of the greater value."""
 _NUMBER = r"\d(?:[\d.,]*\d)?"
 _LIMIT = re.compile(
     rf"\b(?:(?:between|from)\s+(?P<low>{_NUMBER})\s+(?:and|to|until)\s+(?P<high>{_NUMBER})"
@@ -378,7 +379,7 @@ def _kind(asked: _Asked) -> _Kind | None:
             inner, at = "number", place
         elif (word in _MEAN or word in _SUM) and inner != "number":
             inner = "mean" if word in _MEAN else inner or "sum"
-        measure, sign = _MEASURES.get(word, ("", True))
+        measure, sign = MEASURES.get(word, ("", True))
         is_most, is_least = word in _MOST and before != "at", word in _LEAST and before != "at"
         is_superlative = bool(measure) and (word.endswith("est") or before in ("most", "least"))
         if is_most or is_least or is_superlative or word in _FIRST | _LAST:
@@ -491,7 +492,7 @@ class _Rule:
         after = sum(start < end for start in asked.starts)
         first = sum(start < match.start() for start in asked.starts)
         compared = (match["word"] or "").removesuffix(" than").rpartition(" ")[2]
-        measures = _names(_MEASURES.get(compared, ("", True))[0])
+        measures = _names(MEASURES.get(compared, ("", True))[0])
         for label in self.labels:
             name, of_label = _parted(label)
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
@@ -508,9 +509,7 @@ class _Rule:
     def _limit(self, label: str, word: str, *, limits: tuple[Decimal, Decimal], unit: str, is_time: bool) -> _Filter:
         low, top = limits
         compared = word.removesuffix(" than").rpartition(" ")[2]
-        is_less = (
-            compared in ("less", "fewer", "under", "below", "before") or not _MEASURES.get(compared, ("", True))[1]
-        )
+        is_less = compared in ("less", "fewer", "under", "below", "before") or not MEASURES.get(compared, ("", True))[1]
         tests: dict[str, Callable[[Decimal], bool]] = {
             **dict.fromkeys(("between", "in", "during", "exactly", "from"), lambda value: low <= value <= top),
             **dict.fromkeys(("at least", "no less than", "since"), lambda value: value >= low),
@@ -860,6 +859,19 @@ def answering_row(question: str, table: Table) -> Row | None:
     words = [word for word in asked.words if word in _SUM | _MEAN]
     words += [asked.words[kind.at]] if kind and kind.extreme else []
     return rows[0] if all(stem(word) in own for word in words) else None
+
+
+def measured_by(adjective: str) -> tuple[str, ...]:
+    """The words that state the measure of an adjective: its nouns, and the adjectives of the same nouns.
+
+    Examples
+    --------
+    >>> measured_by("deeper"), measured_by("red")
+    (('depth', 'deep', 'shallow'), ())
+    """
+    nouns = MEASURES.get(adjective, ("", True))[0].split()
+    alike = (forms.split()[0] for forms, (of, _) in _ADJECTIVES.items() if not _names(of).isdisjoint(nouns))
+    return (*nouns, *alike)
 
 
 def is_row(text: str) -> bool:

@@ -38,8 +38,11 @@ _EMPTY = _NOT_ALONE | {"longer", "yes"}
 _UNTIL = 6  # number of words after "not" before an "until": "was not opened until 1937" says that it was opened
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
+_ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
+_IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[sxz]|ch|sh)$")
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
+_BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_NUMERALS)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term
 
 
 @dataclass(slots=True)
@@ -154,10 +157,10 @@ class Wording:
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
 
     def forms(self, word: str) -> set[str]:
-        """The ordinary words of the texts that are forms of this one; those of less than four letters by their endings alone."""
+        """The ordinary words of the texts that are forms of this one."""
         alike = self._by_stem.get(word[:_STEM], ())
         same = {other for other in alike if other == word or (len(word) >= _STEM and _is_form(word, other))}
-        for short in _short_forms(word):
+        for short in _spelled_forms(word):
             same |= self._by_stem.get(short[:_STEM], set()) & {short}
         return same
 
@@ -211,30 +214,37 @@ def _contradiction(asked: _Words, wording: Wording) -> str:
 def _is_form(one: str, other: str) -> bool:
     """Whether two words share their first letters, at least four, and differ in an ending of at most three.
 
-    The doubled letter before an ending does not count.
+    The doubled letter before an ending does not count. A noun of an action ("payment") is a form of what it is made from.
 
     Examples
     --------
     >>> [_is_form("designed", other) for other in ("designer", "designs", "design", "designated")]
     [True, True, True, False]
-    >>> _is_form("sublet", "subletting")
-    True
+    >>> _is_form("sublet", "subletting"), _is_form("attended", "attendance"), _is_form("experience", "experiment")
+    (True, True, False)
     """
+    if one == other:
+        return True
+    root, derived = _ACTION.sub("", one), _ACTION.sub("", other)
+    if (root == one) is not (derived == other):
+        one, other = root, derived
     alike = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     longer = max(one, other, key=len)
     ending = (
         len(longer) - alike - (alike == min(len(one), len(other)) and longer[alike : alike + 1] == longer[alike - 1])
     )
-    return one == other or (alike >= _STEM and ending <= _ENDING)
+    return alike >= _STEM and ending <= _ENDING
 
 
-def _short_forms(word: str) -> Iterator[str]:
-    """The regular forms of a word of three letters, and the word of three letters that a form belongs to.
+def _spelled_forms(word: str) -> Iterator[str]:
+    """The forms of a word that do not begin with its first four letters, and what it is a form of.
+
+    Those are the forms of words of three letters, and those of words in "-y", "-s", "-x", "-z", "-ch" and "-sh".
 
     Examples
     --------
-    >>> list(_short_forms("add")), list(_short_forms("adds")), list(_short_forms("seed"))
-    (['adds', 'added', 'adding'], ['add'], [])
+    >>> [list(_spelled_forms(word)) for word in ("add", "adds", "seed", "city", "cities", "bus", "buses")]
+    [['adds', 'added', 'adding'], ['add'], [], ['cities', 'citied'], ['city'], ['buss', 'bused', 'busing', 'buses'], ['bus']]
     """
     if len(word) == _STEM - 1:
         yield from (word + ending for ending in (("s", "d") if word.endswith("e") else ("s", "ed", "ing")))
@@ -243,6 +253,14 @@ def _short_forms(word: str) -> Iterator[str]:
             root = word.removesuffix(ending)
             if len(root) == _STEM - 1 != len(word) and (ending != "d" or (root[-1] == "e" and root[-2] != "e")):
                 yield root
+    if _IN_Y.search(word):
+        yield from (word[:-1] + ending for ending in ("ies", "ied"))
+    elif len(word) > _STEM and word.endswith(("ies", "ied")):
+        yield f"{word[:-3]}y"
+    if _SIBILANT.search(word):
+        yield f"{word}es"
+    elif word.endswith("es") and _SIBILANT.search(word[:-2]):
+        yield word[:-2]
 
 
 def _bare(word: str) -> str:
@@ -259,7 +277,7 @@ def _read(*texts: str) -> _Words:
 
 
 def _read_sentence(text: str, words: _Words) -> None:
-    tokens = _TOKEN.findall(_THOUSANDS.sub("", text))
+    tokens = _TOKEN.findall(_BEFORE_UNIT.sub(r"\1 ", _THOUSANDS.sub("", text)))
     folded = [fold(token) for token in tokens]
     denying = [_is_negation(folded, at) for at in range(len(tokens))]
     reach, is_first = 0, True

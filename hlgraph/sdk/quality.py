@@ -194,7 +194,7 @@ JUDGES = ("auto", "model", "words")
 SHARE = 0.5
 _SOURCES_AT_ONCE = 200
 _CHUNKS_AT_ONCE = 500
-_BY_WORDS = "words/4"
+_BY_WORDS = "words/5"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class Faithfulness:
 
     Attributes
     ----------
-    by : the judge: ``words/4``, or the version of the prompt and the model
+    by : the judge: ``words/5``, or the version of the prompt and the model
     seed : of the sample
     statements : number of statements in the corpus
     sampled : number of statements that were judged

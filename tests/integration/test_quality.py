@@ -78,7 +78,7 @@ def test_rules_cover_every_sentence_of_the_samples(tmp_path: Path) -> None:
         assert found.sentences > 1_000
         assert [one.text for item in found.sources for one in item.uncovered] == []
         by_words = graph.quality.faithfulness(sample=10_000)
-        assert (by_words.by, by_words.offenders) == ("words/4", ())
+        assert (by_words.by, by_words.offenders) == ("words/5", ())
         assert by_words.sampled == by_words.statements == graph.stats()[0].records[Kind.STATEMENT]
 
 
@@ -180,7 +180,7 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path, graph: HLGraph) -> None:
     with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as bare:
         with pytest.raises(InputError, match="a judgement by the chat model needs one"):
             bare.quality.faithfulness(by="model")
-        assert bare.quality.faithfulness().by == "words/4"
+        assert bare.quality.faithfulness().by == "words/5"
 
 
 # Faithfulness by the model
@@ -324,5 +324,5 @@ def test_the_command_line_says_both(graph: HLGraph) -> None:
     assert "100.0 %  2 of 2  doc:bridge" in call(*store, "coverage", "--source", "doc:bridge")[1]
     code, out, _ = call(*store, "faithfulness", "--by", "words")
     assert code == 0
-    assert out.startswith("1 of 3 sampled statements are accurate: 33.3 % (95 %: 6.1 to 79.2), by words/4")
+    assert out.startswith("1 of 3 sampled statements are accurate: 33.3 % (95 %: 6.1 to 79.2), by words/5")
     assert "doc:poet, characters 0-64: Ivo Brandt was born in Tessing in 1920.\n    the evidence has no 1920\n" in out

@@ -44,6 +44,15 @@ _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
+_RUN_IN = re.compile(  # a short heading at the beginning of a paragraph, in emphasis: "**File size.** A file has ..."
+    r"(\*{1,3}|_{1,2})(?!(?i:yes|no)\b)(?P<name>[^\W\d_](?:(?!\b(?:is|are|was|were|has|have|will|must|may|can|do|does|not)\b)"
+    r"[^*_\n.:?!]){1,50})(?:[.:]\1|\1[.:])(?=\s)"
+)
+_MOST_WORDS = 5  # of such a heading
+_WORD_RUN_IN = re.compile(
+    r"(?!(?:Yes|No)\b)(?P<name>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})\.(?=\s)"
+)  # the same without emphasis
+_WORD_BEGINS = re.compile(rf"(?:\A|\n\s*\n){_WORD_RUN_IN.pattern}")
 _BEFORE = re.compile(r"(?:^|\n)[ \t>*_#-]*\Z")  # between the start of a line and its first word
 _AFTER = re.compile(r"[ \t*_]*(?:\n|\Z)")
 _NEAR = 500  # characters before and after a line, in which the lines of other speakers are looked for
@@ -156,6 +165,7 @@ def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
     rows: list[Block] = []
     code: list[Block] = []
     context = Context(text)
+    has_words = len(_WORD_BEGINS.findall(text)) > 1
     for block in blocks(text):
         lead = context.above(block)
         is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
@@ -175,7 +185,7 @@ def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
             lead = " ".join(_words(_unmarked(line.strip())) for line in lead.splitlines() if line.strip())
-            yield from ((unit, lead) for unit in _prose(text, block, heading, lead))
+            yield from ((unit, lead) for unit in _prose(text, block, heading, lead, has_words=has_words))
     yield from ((unit, "") for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
 
 
@@ -192,16 +202,26 @@ def _words(text: str) -> str:
     return " ".join(plain(_QUOTE_MARK.sub(" ", text) if ">" in text else text).split())
 
 
-def _prose(text: str, block: Block, heading: str, lead: str) -> Iterator[Unit]:
-    """The sentences of a block; those after the first also have the speaker of a line. Tables of contents have no sentences."""
-    label = _label(text, block)
+def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool) -> Iterator[Unit]:
+    """The sentences of a block, each with the heading or the speaker of its line. Tables of contents have no sentences.
+
+    ``has_words``: single words at the beginning of paragraphs are headings.
+    """
+    marker = _MARKER.match(text, block.start, block.end) if block.kind is BlockKind.ITEM else None
+    first = marker.end() if marker else block.start
+    run_in = _RUN_IN.match(text, first, block.end) or (
+        _WORD_RUN_IN.match(text, first, block.end) if has_words else None
+    )
+    if run_in and len(run_in["name"].split()) > _MOST_WORDS:
+        run_in = None
+    label = f"{_words(run_in['name'])}: " if run_in else _label(text, block)
     is_contents = _LEADER.search(text, block.start, block.end) is not None
     for start, end in block_sentences(text, block):
         if is_contents and (_LEADER.search(text, start, end) or not _HAS_LETTER.search(text, start, end)):
             continue
-        begin = start
-        if start == block.start and block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, start, end)):
-            begin = marker.end()
+        if run_in and end <= run_in.end() < block.end:
+            continue
+        begin = first if start == block.start else start
         words = _words(text[begin:end])
         if _HAS_WORD.search(words):
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE

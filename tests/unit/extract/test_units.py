@@ -83,6 +83,34 @@ def test_every_sentence_of_a_line_has_its_speaker(between: str, first: str, one:
     assert texts(text)[-2:] == [f"{speaker}: Under the mat.", f"{speaker}: I never lost it."]
 
 
+@pytest.mark.parametrize("mark", ["**{}.**", "**{}**.", "__{}:__", "**{}**:", "*{}.*", "- **{}.**"])
+def test_every_sentence_below_a_heading_in_its_line_carries_it(mark: str) -> None:
+    text = f"{mark.format('File size')} A file has at most 2 GB. Larger ones are refused.\n\nThe rest is free."
+    assert texts(text) == [
+        "File size: A file has at most 2 GB.",
+        "File size: Larger ones are refused.",
+        "The rest is free.",
+    ]
+
+
+def test_a_word_without_emphasis_is_a_heading_where_two_paragraphs_begin_with_one() -> None:
+    text = "Boathouse. The roof was repaired. It is dry.\n\nStaff. It has a coach. She is new."
+    assert texts(text) == [
+        "Boathouse: The roof was repaired.",
+        "Boathouse: It is dry.",
+        "Staff: It has a coach.",
+        "Staff: She is new.",
+    ]
+    assert texts("Boathouse. The roof was repaired.\n\nIt rains. The team has a coach.")[1] == "The roof was repaired."
+
+
+@pytest.mark.parametrize(
+    "first", ["**No.**", "**The gate is shut.**", "**Stop.", "Weather.", "**One two three four five six.**", "**7.**"]
+)
+def test_emphasis_at_the_start_of_a_line_that_names_nothing_is_no_heading(first: str) -> None:
+    assert texts(f"{first} Use the door. It is open.")[-1] == "It is open."
+
+
 def test_a_label_in_prose_is_no_speaker() -> None:
     assert texts("Remember: the pump is dry. The valve is open.")[-1] == "The valve is open."
 
