@@ -30,6 +30,7 @@ from hlgraph.evaluate.runner import (
     check_comparable,
     chosen,
     counted,
+    coverage,
     evaluate,
     ingest_set,
     lacking,
@@ -184,6 +185,16 @@ class EvaluationPlan:
     further: _Further
     titles: Mapping[str, str] | None = None
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges that the questions have gold for: correctness needs answers, assertions either."""
+        golds = {
+            "pairwise": True,
+            "correctness": any(question.answers for question in self.dataset.questions),
+            "assertions": any(question.answers or question.assertions for question in self.dataset.questions),
+        }
+        return tuple(name for name in (self.options.judging.judges if self.options.judging else ()) if golds[name])
+
     def run(self, graph: HLGraph, *, on_ingested: Callable[[Report], None] | None = None) -> Evaluation:
         """Ingest the set, ask, answer, judge and compare. Progress is reported to whoever listens (:mod:`hlgraph.progress`).
 
@@ -202,7 +213,8 @@ class EvaluationPlan:
         own, answered, layered = self._asked(graph)
         planned = replace(planned, setting=replace(planned.setting, layers=layered.built))
         report = replace(own, strategies={**own.strategies, **self.outside})
-        judged = None if answered is None else _judged(graph.settings, answered, options)
+        judging = options.judging and replace(options.judging, judges=self.judges)
+        judged = None if answered is None else _judged(graph.settings, answered, replace(options, judging=judging))
         sections = _sections(report, answered, judged, further=self.further)
         sections += [layered.section(dataset, self.further.of_layers)] if self.further.of_layers else []
         if answered is not None and options.claims:
@@ -217,12 +229,23 @@ class EvaluationPlan:
             against=default_against(report if against else own, against),
             answers=answered,
             judged=judged,
-            warnings=tuple(lacking(dataset, self.outside)),
+            warnings=(*lacking(dataset, self.outside), *self._undefined()),
+            coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
         )
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
+
+    def _undefined(self) -> list[str]:
+        """Lines on what was asked for and cannot be measured, because no question has gold."""
+        named = self.options.judging.judges if self.options.judging else ()
+        lines = [f"{name}: undefined, no question has answers to judge by" for name in named if name not in self.judges]
+        if self.options.is_answered and not any(question.answers for question in self.dataset.questions):
+            lines.append(
+                "EM, F1 and claims: undefined, no question has answers; a chat model can judge the answers in pairs"
+            )
+        return lines
 
     def _asked(self, graph: HLGraph) -> tuple[EvalReport, AnswerReport | None, _Layered]:
         """What is retrieved and answered. Strategies that search layers of the same parameters are asked together."""
@@ -401,8 +424,12 @@ def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: s
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
         raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each an id of its own")
-    if without := [question.id for question in questions if not question.gold]:
-        raise InputError(f"the question {without[0]} has no gold; name at least one source that supports its answer")
+    without = [question.id for question in questions if not question.gold]
+    if without and len(without) < len(questions):
+        raise InputError(
+            f"the question {without[0]} has no gold, and others have; name at least one source that supports its answer, or none "
+            "of any question if all are abstract"
+        )
     unknown = sorted({name for question in questions for name in question.gold} - uris)
     if unknown:
         raise InputError(
@@ -420,7 +447,12 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
         return plan
     if not options.is_answered:
         raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
-    if "pairwise" in options.judging.judges and len(plan.retrievers) < 2:
+    if not plan.judges:
+        raise InputError(
+            f"{', '.join(options.judging.judges)}: no question has answers to judge by; judge pairwise, or give the questions "
+            "answers or assertions"
+        )
+    if "pairwise" in plan.judges and len(plan.retrievers) < 2:
         raise InputError(f"{next(iter(plan.retrievers))} is the only strategy, and pairs need two; name two or more")
     from hlgraph.evaluate.judges.judging import check_judge
 
