@@ -46,7 +46,7 @@ def facets(
 ) -> list[Group]:
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
-    The paper partitions the whole graph beforehand, and so does ``hlgraph communities build --graph statement_entity_chunk``: its
+    The paper partitions the whole graph beforehand, and so does ``hlgraph communities build --shape statement_entity_chunk``: its
     communities are used if they are of the present version of the corpus and the request has no filter. Otherwise only the part
     around the anchors is partitioned: the ``region`` statements closest to them by personalised PageRank, with their entities and
     chunks. The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with
