@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
@@ -22,6 +22,7 @@ from hlgraph.evaluate.runner import (
     ALL,
     BASELINES,
     EvalReport,
+    GoldSelector,
     Run,
     Setting,
     StrategyResult,
@@ -32,6 +33,7 @@ from hlgraph.evaluate.runner import (
     counted,
     coverage,
     evaluate,
+    gold_statements,
     ingest_set,
     lacking,
     load_run,
@@ -121,6 +123,7 @@ class EvaluationOptions:
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
     closed_book : with answers, the chat model also answers without any evidence
+    gold_select : also ask each strategy that has a Select with a perfect one
     hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
         the stored layers, otherwise the defaults
     """
@@ -145,6 +148,7 @@ class EvaluationOptions:
     retrievers: Mapping[str, Retriever] | None = None
     of_corpus: tuple[str, ...] = ()
     closed_book: bool = False
+    gold_select: bool = False
     hierarchy: Layers | None = None
 
     def layers_of(self, name: str) -> HierarchyQuery | None:
@@ -261,6 +265,10 @@ class EvaluationPlan:
         )
         if answers is not None and options.closed_book:
             answers.ask_closed_book()
+        selectors = [selector for each in self.retrievers.values() if (selector := _gold_selector(each)) is not None]
+        gold = gold_statements(graph, self.dataset) if selectors else {}
+        for selector in selectors:
+            selector.statements = gold
         results: dict[str, StrategyResult] = {}
         layered = _Layered({}, {})
         for query, some in _by_layers(self.retrievers, options):
@@ -443,6 +451,8 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
         check_comparable(plan.planned, plan.earlier)
     _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
     options = plan.options
+    if options.gold_select and not plan.dataset.questions[0].gold:
+        raise InputError("--gold-select needs supporting passages, and no question names one; leave it out")
     if options.judging is None:
         return plan
     if not options.is_answered:
@@ -541,6 +551,26 @@ def _further(options: EvaluationOptions) -> _Further:
     return further
 
 
+def _gold_selector(retriever: Retriever) -> GoldSelector | None:
+    selector = getattr(retriever, "selector", None)
+    return selector if isinstance(selector, GoldSelector) else None
+
+
+def _with_gold_select(retrievers: Mapping[str, Retriever], options: EvaluationOptions) -> dict[str, Retriever]:
+    """Retrievers, and those that have a Select once more with a perfect one."""
+    if not options.gold_select:
+        return dict(retrievers)
+    if options.is_answered:
+        raise InputError("--gold-select measures passages, not answers; leave out --answers, or --gold-select")
+    chosen_by: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
+    if not chosen_by:
+        raise InputError(f"--gold-select: {', '.join(retrievers)} have no Select; name local or global")
+    return {
+        **retrievers,
+        **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in chosen_by.items()},
+    }
+
+
 def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
     """The retrievers to run, their variants, and the baselines; by default those that ``sets`` names, otherwise all."""
     if options.retrievers is not None:
@@ -551,6 +581,7 @@ def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
         knobs = [knob(text) for text in options.sets]
         named = options.strategies or ",".join(dict.fromkeys(item.strategy for item in knobs))
         retrievers = with_variants(chosen(named, options.preset), knobs)
+    retrievers = _with_gold_select(retrievers, options)
     return retrievers if options.is_alone else with_baselines(retrievers)
 
 

@@ -23,11 +23,13 @@ from hlgraph.evaluate.datasets import Dataset, Question, read_passages
 from hlgraph.evaluate.metrics.retrieval import UNDEFINED, Scores, grouped, score
 from hlgraph.evaluate.metrics.trec import read_run
 from hlgraph.evaluate.statistics import Section
-from hlgraph.records import Document, Kind, Scalar, Source
+from hlgraph.records import Document, Kind, Scalar, Source, Statement
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
+from hlgraph.retrieve.steps.feedback import Selector
+from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore
 from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
@@ -563,12 +565,58 @@ def searches(
     """
 
     def ask(question: str, *, name: str) -> Ranked:
+        selector = getattr(retrievers[name], "selector", None)
+        if isinstance(selector, GoldSelector):
+            selector.asked = question
         result = graph.search(question, strategy=retrievers[name], k=k, unit="chunk", diversity=diversity.get(name))
         uris = [item.source.uri for item in result.evidence]
         ids = dict.fromkeys(uris) if of_sources else (uri.removeprefix(PREFIX) for uri in uris)
         return Ranked(tuple(ids), result.explain.round_trips)
 
     return {name: partial(ask, name=name) for name in retrievers}
+
+
+@dataclass(slots=True)
+class GoldSelector(Selector):
+    """A perfect Select: keeps exactly the statements of the supporting passages, which shows what the one in use loses.
+
+    Attributes
+    ----------
+    statements : ids of the statements of the supporting passages, by text of the question
+    asked : text of the question that is searched now
+    """
+
+    statements: Mapping[str, Set[str]] = field(default_factory=dict, repr=False)
+    asked: str = field(default="", repr=False)
+    fingerprint: str = "gold/1"
+    is_trusted: bool = True
+
+    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """See :class:`hlgraph.retrieve.steps.feedback.Selector`."""
+        gold = self.statements.get(self.asked, frozenset())
+        return [suggestion.id for suggestion in suggestions if suggestion.id in gold]
+
+
+def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str]]:
+    """The ids of the statements of the supporting passages, by text of the question.
+
+    Parameters
+    ----------
+    graph : the corpus
+    dataset : the questions and their gold: passages of a set, or uris of sources
+    """
+    records = graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
+    ids = {source.uri.removeprefix(PREFIX): source.id for source in records if isinstance(source, Source)}
+    golds = {question.text: [ids[key] for key in question.gold if key in ids] for question in dataset.questions}
+    wanted = sorted({source for sources in golds.values() for source in sources})
+    source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
+    stores: list[Stores] = []
+    graph.watched(lambda opened: stores.append(opened) or opened)  # type: ignore[func-returns-value]
+    statements: dict[str, set[str]] = {source: set() for source in wanted}
+    for record in stores[0].graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
+        if isinstance(record, Statement) and record.chunk_id in source_of:
+            statements[source_of[record.chunk_id]].add(record.id)
+    return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}
 
 
 # Rankings of other systems, read from TREC run files, as strategies of an evaluation.

@@ -126,6 +126,10 @@ ClosedBook = Annotated[
     bool,
     option("--closed-book", "With --answers, also ask the chat model without any evidence: what it knows by itself."),
 ]
+GoldSelect = Annotated[
+    bool,
+    option("--gold-select", "Also ask local and global with a perfect Select: what their own one loses."),
+]
 HierarchyOptions = Annotated[
     str | None,
     option(
@@ -178,6 +182,7 @@ def evaluate(
     context_tokens: ContextTokens = None,
     mode: AnswerMode = None,
     closed_book: ClosedBook = False,
+    gold_select: GoldSelect = False,
     hierarchy: HierarchyOptions = None,
     claims: Claims = "",
     judges: Judges = None,
@@ -239,6 +244,7 @@ def evaluate(
         is_answered=answers,
         readers=_reader(k, unit, diversity, style, context_tokens, mode),
         closed_book=closed_book,
+        gold_select=gold_select,
         hierarchy=_layers(hierarchy),
         claims=claims,
         judging=_judging(judges, judge_model, criteria, trials, against),
@@ -325,6 +331,7 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
         "--save": save,
         "--baseline": options.baseline,
         "--closed-book": options.closed_book,
+        "--gold-select": options.gold_select,
         "--hierarchy": options.hierarchy,
     }
     if given := [option for option, value in decided.items() if value]:

@@ -189,6 +189,24 @@ def towns(tmp_path: Path) -> Path:
     return place
 
 
+def test_a_perfect_select_keeps_the_statements_of_the_supporting_passages(graph: HLGraph, folder: Path) -> None:
+    result = graph.evaluate(
+        folder, strategies="local,chunk", sets=["local.returns=kept"], baselines=False, gold_select=True
+    )
+    kept = result.report.strategies["local[returns=kept][select=gold]"]
+    assert list(result.report.strategies)[:2] == ["local", "local[returns=kept]"]
+    assert "chunk[select=gold]" not in result.report.strategies
+    for question, outcome in zip(result.report.questions, kept.outcomes, strict=True):
+        assert outcome.ids
+        assert set(outcome.ids) <= question.gold
+    for wrong, says in (
+        ({"strategies": "chunk"}, "chunk have no Select; name local or global"),
+        ({"strategies": "local", "answers": True}, "measures passages, not answers"),
+    ):
+        with pytest.raises(InputError, match=says):
+            graph.evaluate(folder, gold_select=True, **wrong)  # type: ignore[arg-type]
+
+
 def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(graph: HLGraph, towns: Path) -> None:
     layers = {"one": HierarchyQuery(layers=1), "two": HierarchyQuery(layers=2, threshold=0.5)}
     strategies = {name: HierarchyRetriever() for name in layers}
