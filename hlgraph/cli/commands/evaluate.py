@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -251,8 +251,11 @@ def evaluate(
         budget=cli.budget,
         baseline=baseline,
     )
-    run = _run_set if recipe is None else partial(_run_recipe, name=recipe, data=data)
-    run(cli, options, folder=folder, save=save, out=out)
+    _runner(recipe, data)(cli, options, folder=folder, save=save, out=out)
+
+
+def _runner(recipe: str | None, data: str | None) -> Callable[..., None]:
+    return _run_set if recipe is None else partial(_run_recipe, name=recipe, data=data)
 
 
 def _layers(text: str | None) -> HierarchyQuery | None:

@@ -187,7 +187,8 @@ class GlobalRetriever:
                 pruned = anchors.mean([item.id for item in explored.suggested if item.id not in kept])
                 for item in kept:
                     fresh.setdefault(item, []).append((explored.led_to(item), pruned))
-                    session.note_path([explored.leader(item), item], explored.share(item))
+                    if session.notes.is_kept:
+                        session.note_path([explored.leader(item), item], explored.share(item))
             anchors.keep(fresh, cycle=cycle)
             pool = fresh
         return anchors
