@@ -83,7 +83,11 @@ def communities_of(levels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
 
 
 def greedy_cover(
-    communities: Sequence[NDArray[np.integer]], wanted: NDArray[np.integer], *, bounds: CoverBounds | None = None
+    communities: Sequence[NDArray[np.integer]],
+    wanted: NDArray[np.integer],
+    *,
+    bounds: CoverBounds | None = None,
+    sizes: NDArray[np.integer] | None = None,
 ) -> Cover:
     """Greedy budgeted cover: repeatedly choose the community with the most newly covered wanted nodes for its size.
 
@@ -101,6 +105,7 @@ def greedy_cover(
     communities : the members of each; communities may overlap or be nested, and those outside the bounds are skipped
     wanted : nodes to cover; duplicates count once
     bounds : budget and sizes; None: the paper's
+    sizes : number of members of each community, if ``communities`` has only those to cover; None: all are there
 
     Returns
     -------
@@ -118,12 +123,17 @@ def greedy_cover(
     Cover(chosen=(1, 2), covered=3, size=5)
     """
     bounds = bounds or CoverBounds()
-    sizes = np.array([len(members) for members in communities], dtype=np.int64)
+    if sizes is None:
+        sizes = np.array([len(members) for members in communities], dtype=np.int64)
     targets = np.unique(wanted)
     usable = (sizes >= bounds.least) & (sizes <= bounds.most) & (sizes <= bounds.budget)
     holds = np.zeros((len(communities), len(targets)), dtype=bool)
-    for at in np.flatnonzero(usable).tolist():
-        holds[at] = np.isin(targets, communities[at])
+    some = [communities[at] for at in np.flatnonzero(usable).tolist()]
+    if some and len(targets):
+        rows, members = np.repeat(np.flatnonzero(usable), [*map(len, some)]), np.concatenate(some)
+        columns = np.minimum(np.searchsorted(targets, members), len(targets) - 1)
+        is_wanted = targets[columns] == members
+        holds[rows[is_wanted], columns[is_wanted]] = True
     first = holds.sum(axis=1)
     is_open, is_left = np.ones(len(targets), dtype=bool), usable.copy()
     chosen: list[int] = []

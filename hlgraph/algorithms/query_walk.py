@@ -23,6 +23,7 @@ from hlgraph.subgraph import Csr
 _LEAST_TEMPERATURE = 0.01
 _TAU = 0.1
 _THETA = 0.4
+_SINGLE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,8 @@ def query_pagerank(
     cosines : shape (w, n), of each statement to the question of each walker
     seed_weights : shape (w, n), not negative, each row with a weight above 0
     walk : parameters of the transition; None: the paper's, which also replace single parameters that are None
-    tolerance : largest sum of absolute changes of any walker in the last iteration, above 0, default 1e-6
+    tolerance : largest sum of absolute changes of any walker in the last iteration, above 0, default 1e-6; from 1e-4 on the walks
+        are computed in single precision
     max_iterations : default 1,000
 
     Returns
@@ -215,38 +217,61 @@ def query_pagerank(
     array([[0.512, 0.298, 0.19 ]])
     """
     walk = walk or QueryWalk()
-    seeds = _checked(graph, cosines, seed_weights)
+    seeds: NDArray[np.floating] = _checked(graph, cosines, seed_weights)
     check.positive("tolerance", tolerance)
     attraction = _attraction(graph, np.asarray(cosines, dtype=np.float64).T, walk)
     is_one = len(cosines) == 1
     seeds = seeds[:, 0].copy() if is_one else seeds
-    follow = _one_step(graph, attraction, walk) if is_one else _many_steps(graph, attraction, walk)
-    scores = seeds
+    seeds = seeds.astype(np.float32) if tolerance >= _SINGLE else seeds
+    follow = _one_step(graph, attraction, walk) if is_one else _many_steps(graph, attraction, walk, like=seeds)
+    scores: NDArray[np.floating] = seeds
     for iteration in range(1, max_iterations + 1):
         following = follow(scores)
         following += (1 - following.sum(axis=0)) * seeds
         change = float(np.abs(following - scores).sum(axis=0).max(initial=0.0))
         scores = following
         if change <= tolerance:
-            return QueryRanking(np.atleast_2d(np.maximum(scores.T, 0)), iteration, has_converged=True)
-    return QueryRanking(np.atleast_2d(np.maximum(scores.T, 0)), max_iterations, has_converged=False)
+            return QueryRanking(_rows_of(scores), iteration, has_converged=True)
+    return QueryRanking(_rows_of(scores), max_iterations, has_converged=False)
 
 
-_Step: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+def _rows_of(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    rows: NDArray[np.float64] = np.atleast_2d(np.maximum(scores.T, 0)).astype(np.float64)
+    return rows
+
+
+_Step: TypeAlias = Callable[[NDArray[np.floating]], NDArray[np.floating]]
 """Maps the scores of the walkers, shape (n, w), or (n,) for one walker, to ``d M' p`` of the same shape."""
 
 
-def _many_steps(graph: Bipartite, attraction: _Drawn, walk: QueryWalk) -> _Step:
-    """The function that computes ``d M' p`` for several walkers, whose attractions differ."""
-    by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
-    outward, back = graph.outward[:, np.newaxis], graph.back[:, np.newaxis]
+class _Structure(NamedTuple):
+    """The factors of ``d lambda Ts'``, in which each statement's row sums to 1: ``up @ down @ p - own p``."""
 
-    def follow(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        leaving = scores * outward
-        following: NDArray[np.float64] = by_structure * (graph.up @ (graph.down @ leaving) - back * leaving)
-        if len(attraction.nodes) and by_meaning:
-            drawn = attraction.weights * (attraction.towards @ (scores * attraction.outward))
-            following[attraction.nodes] += by_meaning * drawn
+    down: Csr
+    up: Csr
+    own: NDArray[np.float64]
+
+
+def _structure(graph: Bipartite, walk: QueryWalk) -> _Structure:
+    down, up, share = graph.down, graph.up, walk.damping * walk.structure_weight
+    leaving = sp.csr_array((down.data * graph.outward[down.indices], down.indices, down.indptr), shape=down.shape)
+    arriving = sp.csr_array((share * up.data, up.indices, up.indptr), shape=up.shape)
+    return _Structure(leaving, arriving, share * graph.back * graph.outward)
+
+
+def _many_steps(graph: Bipartite, attraction: _Drawn, walk: QueryWalk, *, like: NDArray[np.floating]) -> _Step:
+    """The function that computes ``d M' p`` for several walkers, whose attractions differ, in the precision of ``like``."""
+    structure = _structure(graph, walk)
+    down, up, towards = (matrix.astype(like.dtype) for matrix in (structure.down, structure.up, attraction.towards))
+    own = structure.own.astype(like.dtype)[:, np.newaxis]
+    weights = (walk.damping * (1 - walk.structure_weight) * attraction.weights).astype(like.dtype)
+    outward = attraction.outward.astype(like.dtype)
+
+    def follow(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        following: NDArray[np.floating] = up @ (down @ scores)
+        following -= own * scores
+        if len(attraction.nodes):
+            following[attraction.nodes] += weights * (towards @ (scores * outward))
         return following
 
     return follow
@@ -254,26 +279,24 @@ def _many_steps(graph: Bipartite, attraction: _Drawn, walk: QueryWalk) -> _Step:
 
 def _one_step(graph: Bipartite, attraction: _Drawn, walk: QueryWalk) -> _Step:
     """The same for one walker, as two matrix products: on a few hundred statements the calls dominate an iteration."""
-    by_structure, by_meaning = walk.damping * walk.structure_weight, walk.damping * (1 - walk.structure_weight)
+    down, up, own = _structure(graph, walk)
+    by_meaning = walk.damping * (1 - walk.structure_weight)
     count, joints, drawn = len(graph), graph.shared.shape[1], len(attraction.nodes)
-    down, towards = graph.down, attraction.towards
-    data = np.concatenate(
-        [down.data * graph.outward[down.indices], towards.data * attraction.outward[:, 0][towards.indices]]
-    )
+    towards = attraction.towards
+    data = np.concatenate([down.data, towards.data * attraction.outward[:, 0][towards.indices]])
     starts = np.concatenate([down.indptr, down.indptr[-1] + towards.indptr[1:]])
     indices = np.concatenate([down.indices, towards.indices])
     first = sp.csr_array((data, indices, starts), shape=(joints + drawn, count))
     # Each attracting statement has one additional entry, at the end of its row.
-    up, ends = graph.up, graph.up.indptr[attraction.nodes + 1]
-    values = np.insert(by_structure * up.data, ends, by_meaning * attraction.weights[:, 0])
+    ends = up.indptr[attraction.nodes + 1]
+    values = np.insert(up.data, ends, by_meaning * attraction.weights[:, 0])
     columns = np.insert(up.indices, ends, joints + np.arange(drawn))
     more = np.zeros(count + 1, dtype=up.indptr.dtype)
     more[attraction.nodes + 1] = 1
     second = sp.csr_array((values, columns, up.indptr + np.cumsum(more)), shape=(count, joints + drawn))
-    own = by_structure * graph.back * graph.outward
 
-    def follow(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        following: NDArray[np.float64] = second @ (first @ scores)
+    def follow(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        following: NDArray[np.floating] = second @ (first @ scores)
         following -= own * scores
         return following
 

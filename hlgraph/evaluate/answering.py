@@ -245,9 +245,9 @@ class AnswerReport(NamedTuple):
     Attributes
     ----------
     by_chat : whether a chat model wrote them; else they are extractive, and ``short`` is the best span
-    questions : the questions with gold answers
+    questions : the questions that were answered: those with gold answers, or all if they are abstract
     strategies : answers by strategy
-    intervals : means and intervals by strategy and measure
+    intervals : means and intervals by strategy and measure; without measures if there are no gold answers
     """
 
     by_chat: bool
@@ -258,6 +258,8 @@ class AnswerReport(NamedTuple):
 
 class Answering:
     """Answers the questions that have gold answers, one after another; a failed question counts as a wrong answer.
+
+    In a set of abstract questions, without gold answers and supporting passages, all are answered, and no answer is measured.
 
     With a chat model, the short answer is what it writes (with the styles ``reason`` and ``aligned``, what it writes after the
     label of the answer). Without one, it is the best span of the cited sentences (:func:`hlgraph.evaluate.spans.best_span`).
@@ -279,7 +281,8 @@ class Answering:
     def __init__(
         self, graph: HLGraph, dataset: Dataset, *, readers: Readers | None = None, budget: Budget | None = None
     ) -> None:
-        self._questions = tuple(question for question in dataset.questions if question.answers)
+        abstract = not any(question.gold or question.answers for question in dataset.questions)
+        self._questions = tuple(question for question in dataset.questions if question.answers or abstract)
         if not self._questions:
             raise InputError(
                 f"no question of {dataset.name} has answers; give the questions a list answers, or leave out --answers"
@@ -380,8 +383,8 @@ def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[Answe
     )
 
 
-def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> tuple[float, ...]:
-    """The measures of one answer, in the order of ``MEASURES``, each from 0 to 1.
+def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> Row:
+    """The measures of one answer, in the order of ``MEASURES``, each from 0 to 1; None without gold answers.
 
     Exact match and F1 measure the short answer, ``sentence_F1`` its sentence. ``answer_in_text`` is 1 if the text contains a
     gold answer, ``answer_recall`` if the cited evidence does. An empty answer is wrong, even if the gold answer is only an
@@ -390,8 +393,10 @@ def measured(outcome: AnswerOutcome, golds: Sequence[str]) -> tuple[float, ...]:
     Parameters
     ----------
     outcome : the answer
-    golds : accepted answers, at least one
+    golds : accepted answers
     """
+    if not golds:
+        return (None,) * len(MEASURES)
     has_short = bool(outcome.short.strip())
     return (
         has_short * exact_match(outcome.short, golds),
@@ -442,8 +447,11 @@ def _said(text: str) -> Span:
 
 
 def _intervals(questions: Sequence[Question], answered: Mapping[str, Answered]) -> dict[str, dict[str, Interval]]:
-    intervals = {}
+    intervals: dict[str, dict[str, Interval]] = {}
     for name, item in answered.items():
+        if not questions[0].answers:
+            intervals[name] = {}
+            continue
         rows = [measured(outcome, question.answers) for question, outcome in zip(questions, item.outcomes, strict=True)]
         values: NDArray[np.float64] = np.array(rows, dtype=np.float64)
         drawn = Resamples(values)
@@ -536,14 +544,16 @@ def text_section(found: AnswerReport, names: Sequence[str]) -> Section:
 
 
 def text_measures(outcome: AnswerOutcome, question: Question, *, names: Sequence[str]) -> Row:
-    """The named measures of one answer, each from 0 to 1; None for accuracy of a question without options.
+    """The named measures of one answer, each from 0 to 1; None without gold answers, and for accuracy without options.
 
     Parameters
     ----------
     outcome : the answer
-    question : its question, with gold answers
+    question : its question
     names : some of ``NAMES``
     """
+    if not question.answers:
+        return (None,) * len(names)
     answer = outcome.short if outcome.by_chat else outcome.sentence
     return tuple(_measured(name, outcome, question=question, answer=answer) for name in names)
 

@@ -353,6 +353,8 @@ class _Checking:
             return MissingScores("it was not answered")
         if self._ended:
             return MissingScores(self._ended)
+        if not question.answers:
+            return MissingScores("it has no gold answer")
         gold = max(question.answers, key=lambda text: f1(outcome.short, [text]))
         try:
             return claim_scores(_checked_claims(question.text, outcome, gold=gold, way=self._way))

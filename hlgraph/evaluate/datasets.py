@@ -2,7 +2,8 @@
 
 A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
 metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options);
+``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options). A set of
+abstract questions, which no single passage answers, names supporting passages of none of them;
 optionally ``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Their other fields are
 ignored. Evidence noted by the author of a question is never read, so that no retriever can see it.
 """
@@ -54,7 +55,7 @@ class Question:
     Attributes
     ----------
     id, text : of the question
-    gold : ids of the passages that support its answer, at least one
+    gold : ids of the passages that support its answer, at least one; in a set of abstract questions, none of any question
     type : kind of question as its set calls it, empty if unknown
     hops : number of passages that must be joined, 0 if unknown
     answers : accepted answers, without empty ones
@@ -167,7 +168,8 @@ def load(
     selected = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
     if not selected:
         raise ReadError(str(path), "it holds no question")
-    _check_same_corpus(path, selected, passages)
+    if selected[0].gold:
+        _check_same_corpus(path, selected, passages)
     extractions = tuple(file for stem in _EXTRACTIONS if (file := _find(root, stem)) is not None)
     return Dataset(root.resolve().name, passages, selected, extractions)
 
@@ -227,14 +229,19 @@ def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[st
 
 
 def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: str | Path | None) -> Iterator[Question]:
+    first: Question | None = None
     for line, row, _ in _rows(path, _QuestionRow):
         gold = frozenset(row.supporting_passage_ids) if golds is None else golds.get(row.id, frozenset())
         if not gold and golds is not None:
             raise ReadError(
                 str(qrels), f"it has no relevant passage for {row.id}", "give a qrels file of these questions"
             )
-        if not gold:
-            raise ReadError(f"{path}, line {line}", f"{row.id} has no supporting passage", "give it at least one")
+        if first is not None and bool(gold) != bool(first.gold):
+            there, missing = (row.id, first.id) if gold else (first.id, row.id)
+            reason = f"{missing} has no supporting passage, and {there} has some"
+            raise ReadError(
+                f"{path}, line {line}", reason, "give one to every question, or to none if all are abstract"
+            )
         answers = tuple(dict.fromkeys(answer for answer in row.answers if answer.strip()))
         question = Question(
             row.id,
@@ -247,6 +254,7 @@ def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: st
             tuple(row.assertions),
             tuple(row.options),
         )
+        first = first or question
         yield _with_choice(question, f"{path}, line {line}") if row.options else question
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
@@ -22,6 +22,7 @@ from hlgraph.evaluate.runner import (
     ALL,
     BASELINES,
     EvalReport,
+    GoldSelector,
     Run,
     Setting,
     StrategyResult,
@@ -30,7 +31,9 @@ from hlgraph.evaluate.runner import (
     check_comparable,
     chosen,
     counted,
+    coverage,
     evaluate,
+    gold_statements,
     ingest_set,
     lacking,
     load_run,
@@ -120,6 +123,7 @@ class EvaluationOptions:
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
     closed_book : with answers, the chat model also answers without any evidence
+    gold_select : also ask each strategy that has a Select with a perfect one
     hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
         the stored layers, otherwise the defaults
     """
@@ -144,6 +148,7 @@ class EvaluationOptions:
     retrievers: Mapping[str, Retriever] | None = None
     of_corpus: tuple[str, ...] = ()
     closed_book: bool = False
+    gold_select: bool = False
     hierarchy: Layers | None = None
 
     def layers_of(self, name: str) -> HierarchyQuery | None:
@@ -184,6 +189,16 @@ class EvaluationPlan:
     further: _Further
     titles: Mapping[str, str] | None = None
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges that the questions have gold for: correctness needs answers, assertions either."""
+        golds = {
+            "pairwise": True,
+            "correctness": any(question.answers for question in self.dataset.questions),
+            "assertions": any(question.answers or question.assertions for question in self.dataset.questions),
+        }
+        return tuple(name for name in (self.options.judging.judges if self.options.judging else ()) if golds[name])
+
     def run(self, graph: HLGraph, *, on_ingested: Callable[[Report], None] | None = None) -> Evaluation:
         """Ingest the set, ask, answer, judge and compare. Progress is reported to whoever listens (:mod:`hlgraph.progress`).
 
@@ -202,7 +217,8 @@ class EvaluationPlan:
         own, answered, layered = self._asked(graph)
         planned = replace(planned, setting=replace(planned.setting, layers=layered.built))
         report = replace(own, strategies={**own.strategies, **self.outside})
-        judged = None if answered is None else _judged(graph.settings, answered, options)
+        judging = options.judging and replace(options.judging, judges=self.judges)
+        judged = None if answered is None else _judged(graph.settings, answered, replace(options, judging=judging))
         sections = _sections(report, answered, judged, further=self.further)
         sections += [layered.section(dataset, self.further.of_layers)] if self.further.of_layers else []
         if answered is not None and options.claims:
@@ -217,12 +233,23 @@ class EvaluationPlan:
             against=default_against(report if against else own, against),
             answers=answered,
             judged=judged,
-            warnings=tuple(lacking(dataset, self.outside)),
+            warnings=(*lacking(dataset, self.outside), *self._undefined()),
+            coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
         )
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
+
+    def _undefined(self) -> list[str]:
+        """Lines on what was asked for and cannot be measured, because no question has gold."""
+        named = self.options.judging.judges if self.options.judging else ()
+        lines = [f"{name}: undefined, no question has answers to judge by" for name in named if name not in self.judges]
+        if self.options.is_answered and not any(question.answers for question in self.dataset.questions):
+            lines.append(
+                "EM, F1 and claims: undefined, no question has answers; a chat model can judge the answers in pairs"
+            )
+        return lines
 
     def _asked(self, graph: HLGraph) -> tuple[EvalReport, AnswerReport | None, _Layered]:
         """What is retrieved and answered. Strategies that search layers of the same parameters are asked together."""
@@ -238,6 +265,10 @@ class EvaluationPlan:
         )
         if answers is not None and options.closed_book:
             answers.ask_closed_book()
+        selectors = [selector for each in self.retrievers.values() if (selector := _gold_selector(each)) is not None]
+        gold = gold_statements(graph, self.dataset) if selectors else {}
+        for selector in selectors:
+            selector.statements = gold
         results: dict[str, StrategyResult] = {}
         layered = _Layered({}, {})
         for query, some in _by_layers(self.retrievers, options):
@@ -401,8 +432,12 @@ def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: s
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
         raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each an id of its own")
-    if without := [question.id for question in questions if not question.gold]:
-        raise InputError(f"the question {without[0]} has no gold; name at least one source that supports its answer")
+    without = [question.id for question in questions if not question.gold]
+    if without and len(without) < len(questions):
+        raise InputError(
+            f"the question {without[0]} has no gold, and others have; name at least one source that supports its answer, or none "
+            "of any question if all are abstract"
+        )
     unknown = sorted({name for question in questions for name in question.gold} - uris)
     if unknown:
         raise InputError(
@@ -416,11 +451,18 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
         check_comparable(plan.planned, plan.earlier)
     _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
     options = plan.options
+    if options.gold_select and not plan.dataset.questions[0].gold:
+        raise InputError("--gold-select needs supporting passages, and no question names one; leave it out")
     if options.judging is None:
         return plan
     if not options.is_answered:
         raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
-    if "pairwise" in options.judging.judges and len(plan.retrievers) < 2:
+    if not plan.judges:
+        raise InputError(
+            f"{', '.join(options.judging.judges)}: no question has answers to judge by; judge pairwise, or give the questions "
+            "answers or assertions"
+        )
+    if "pairwise" in plan.judges and len(plan.retrievers) < 2:
         raise InputError(f"{next(iter(plan.retrievers))} is the only strategy, and pairs need two; name two or more")
     from hlgraph.evaluate.judges.judging import check_judge
 
@@ -509,6 +551,26 @@ def _further(options: EvaluationOptions) -> _Further:
     return further
 
 
+def _gold_selector(retriever: Retriever) -> GoldSelector | None:
+    selector = getattr(retriever, "selector", None)
+    return selector if isinstance(selector, GoldSelector) else None
+
+
+def _with_gold_select(retrievers: Mapping[str, Retriever], options: EvaluationOptions) -> dict[str, Retriever]:
+    """Retrievers, and those that have a Select once more with a perfect one."""
+    if not options.gold_select:
+        return dict(retrievers)
+    if options.is_answered:
+        raise InputError("--gold-select measures passages, not answers; leave out --answers, or --gold-select")
+    chosen_by: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
+    if not chosen_by:
+        raise InputError(f"--gold-select: {', '.join(retrievers)} have no Select; name local or global")
+    return {
+        **retrievers,
+        **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in chosen_by.items()},
+    }
+
+
 def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
     """The retrievers to run, their variants, and the baselines; by default those that ``sets`` names, otherwise all."""
     if options.retrievers is not None:
@@ -519,6 +581,7 @@ def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
         knobs = [knob(text) for text in options.sets]
         named = options.strategies or ",".join(dict.fromkeys(item.strategy for item in knobs))
         retrievers = with_variants(chosen(named, options.preset), knobs)
+    retrievers = _with_gold_select(retrievers, options)
     return retrievers if options.is_alone else with_baselines(retrievers)
 
 

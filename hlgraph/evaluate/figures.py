@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
-from hlgraph.evaluate.runner import EvalReport, Outcome
+from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome
 from hlgraph.evaluate.statistics import (
     Comparison,
     Difference,
@@ -129,6 +130,15 @@ def figures_table(report: EvalReport) -> Table:
     )
 
 
+def coverage_table(coverage: Mapping[str, Coverage]) -> Table:
+    """What the strategies retrieve, by strategy."""
+    rows = tuple(
+        (name, f"{own.passages:.1f}", f"{own.topics:.1f}", percent(own.sources)) for name, own in coverage.items()
+    )
+    title = "what is retrieved: means per question, and the share of all sources in per cent"
+    return Table(title, ("strategy", "passages", "topics", "of all sources"), rows)
+
+
 def against_table(report: EvalReport, found: Uncertainty, *, against: str, measure: str = MEASURE) -> Table:
     """Each strategy with its interval and its difference from one of them; an interval that contains 0 is marked noise.
 
@@ -148,7 +158,7 @@ def against_table(report: EvalReport, found: Uncertainty, *, against: str, measu
         own = found.intervals[name]
         difference = found.between(measure, name, b=against)
         compared = ("", "", "", "") if difference is None else difference_cells(difference)
-        rows.append((name, *interval_cells(own[measure]), *compared, *interval_cells(own["all_gold@5"])))
+        rows.append((name, *interval_cells(own.get(measure)), *compared, *interval_cells(own.get("all_gold@5"))))
     title = f"{measure} against {against}: paired bootstrap over questions; noise: the interval contains 0"
     return Table(title, head, tuple(rows))
 
@@ -196,14 +206,18 @@ def answers_table(found: AnswerReport) -> Table:
         own, count = found.intervals[name], len(item.outcomes)
         rows.append(
             (
-                *(name, percent(own["EM"].mean), *interval_cells(own["F1"])),
-                *(percent(own[measure].mean) for measure in ("sentence_F1", "answer_in_text", "answer_recall")),
+                *(name, interval_cells(own.get("EM"))[0], *interval_cells(own.get("F1"))),
+                *(
+                    interval_cells(own.get(measure))[0]
+                    for measure in ("sentence_F1", "answer_in_text", "answer_recall")
+                ),
                 percent(sum(outcome.is_refused for outcome in item.outcomes) / count),
                 str(item.failed),
             )
         )
     short = "short answers of the chat model" if found.by_chat else "extractive: EM and F1 of the best span"
-    title = f"answers in per cent, {len(found.questions)} questions with gold answers ({short})"
+    golds = "with" if found.questions[0].answers else "without"
+    title = f"answers in per cent, {len(found.questions)} questions {golds} gold answers ({short})"
     return Table(title, head, tuple(rows))
 
 
@@ -285,8 +299,8 @@ def difference_cells(found: Difference) -> tuple[str, str, str, str]:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with two decimals."""
-    return f"{100 * share:.2f}"
+    """A share in per cent, with two decimals; ``-`` if it is undefined."""
+    return "-" if math.isnan(share) else f"{100 * share:.2f}"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ from hlgraph.evaluate.figures import (
     as_markdown,
     by_group,
     costs_table,
+    coverage_table,
     figures_table,
     group_tables,
     groupings,
@@ -47,7 +49,7 @@ from hlgraph.evaluate.judges.report import (
 from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
 from hlgraph.evaluate.metrics.trec import qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest
-from hlgraph.evaluate.runner import EvalReport, Outcome, Run, Setting, StrategyResult, run_of, save
+from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome, Run, Setting, StrategyResult, run_of, save
 from hlgraph.evaluate.statistics import (
     Comparison,
     Difference,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
 
 _DIGITS = {"p50_ms": 3, "p95_ms": 3, "p99_ms": 3, "cpu_ms": 3, "round_trips": 2, "rows": 1, "bytes": 0}
+_NO_GOLD = "No question has supporting passages: recall and all_gold are undefined."
 _PAIRED = "paired bootstrap and permutation test; questions that a difference of 1, 2 and 5 points takes"
 
 
@@ -88,6 +91,7 @@ class Evaluation:
     warnings : lines on runs of other systems that lack questions
     ingested : the report of the ingest; None if the corpus was used as it is
     of_corpus : figures of the corpus that were asked for, by name
+    coverage : by strategy, what is retrieved for questions without gold; empty if they have gold
     """
 
     report: EvalReport
@@ -105,6 +109,7 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     ingested: Report | None = None
     of_corpus: Mapping[str, Interval] = field(default_factory=dict)
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -166,8 +171,8 @@ class Evaluation:
         return [table for tables in self.parts().values() for table in tables]
 
     def _retrieval_tables(self) -> list[Table]:
-        tables = [figures_table(self.report)]
-        if len(self.report.strategies) > 1:
+        tables = [figures_table(self.report), *([coverage_table(self.coverage)] if self.coverage else [])]
+        if len(self.report.strategies) > 1 and any(question.gold for question in self.report.questions):
             tables.append(against_table(self.report, self.uncertainty, against=self.against))
             tables.append(significance_table(self.report, against=self.against))
         return tables
@@ -186,6 +191,7 @@ class Evaluation:
             f"extraction: {setting.extraction}; preset: {setting.preset}; embedder: {setting.embedder}; "
             f"reranker: {setting.reranker}; store: {setting.store}",
             f"corpus {self.corpus[:12]}, questions {self.asked[:12]}",
+            *(() if any(question.gold for question in self.report.questions) else (_NO_GOLD,)),
             *self.warnings,
         ]
         lines.extend(f"{item.section.title}: {note}" for item in self.sections for note in item.section.notes)
@@ -211,7 +217,7 @@ def grouped_parts(results: Evaluation) -> list[GroupedPart]:
     """What is shown by hops, type and subset: recall, then the main measure of every section."""
     report = results.report
     by_id = {question.id: question for question in report.questions}
-    parts = [GroupedPart(MEASURE, report.questions, values_of(report, MEASURE))]
+    parts = [GroupedPart(MEASURE, report.questions, values_of(report, MEASURE))] if report.questions[0].gold else []
     for section in (item.section for item in results.sections if item.section.values):
         asked = tuple(by_id[name] for name in section.questions)
         parts.append(GroupedPart(section.main, asked, section.columns(section.main)))
@@ -254,7 +260,7 @@ def as_tree(results: Evaluation) -> dict[str, object]:
     Each strategy has ``recall@2`` to ``recall@20``, ``all_gold@2`` to ``all_gold@20``, ``p50_ms``, ``p95_ms``, ``p99_ms``,
     ``cpu_ms`` (median CPU time of this process), ``round_trips``, ``rows`` and ``bytes`` (means per question), ``failed``,
     ``errors``, ``intervals`` (95 %, by measure), and the measures by hops, type and subset. Times and means are null if no
-    question was answered. ``sections`` has all other measures.
+    question was answered, measures if no question has gold. ``sections`` has all other measures.
     """
     report = results.report
     return {
@@ -278,6 +284,7 @@ def as_tree(results: Evaluation) -> dict[str, object]:
             if not results.of_corpus
             else {"of_corpus": {name: list(each) for name, each in results.of_corpus.items()}}
         ),
+        **({"coverage": {name: item._asdict() for name, item in results.coverage.items()}} if results.coverage else {}),
         "sections": [
             {
                 "title": item.section.title,
@@ -321,7 +328,7 @@ def _strategy_tree(result: StrategyResult, uncertainty: Uncertainty, name: str) 
     }
 
 
-def _groups(groups: Mapping[str, Scores]) -> dict[str, dict[str, float | int]]:
+def _groups(groups: Mapping[str, Scores]) -> dict[str, dict[str, float | None]]:
     return {key: {"questions": scores.questions, **_percents(scores.by_name())} for key, scores in groups.items()}
 
 
@@ -344,8 +351,8 @@ def _bounds(intervals: Mapping[str, Interval]) -> dict[str, list[float]]:
     return {name: [round(100 * item.low, 2), round(100 * item.high, 2)] for name, item in intervals.items()}
 
 
-def _percents(measures: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(100 * share, 2) for name, share in measures.items()}
+def _percents(measures: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(share) else round(100 * share, 2) for name, share in measures.items()}
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
@@ -356,8 +363,8 @@ def plot(results: Evaluation) -> str:
     """An SVG plot of recall with its interval against latency, one point per strategy."""
     series = []
     for name, result in results.report.strategies.items():
-        interval = results.uncertainty.intervals[name][MEASURE]
-        if result.figures.p50_ms is not None:
+        interval = results.uncertainty.intervals[name].get(MEASURE)
+        if result.figures.p50_ms is not None and interval is not None:
             point = Point(result.figures.p50_ms, *(100 * value for value in interval))
             series.append(Series(name, (point,)))
     title = f"{results.report.dataset}: {MEASURE} (95 % interval) against latency"
@@ -522,6 +529,9 @@ def _findings(results: Evaluation) -> Iterator[str]:
     """The conclusions about the strategies after Holm's correction."""
     report, against = results.report, results.against
     value = 100 * report.strategies[against].scores.by_name()[MEASURE]
+    if math.isnan(value):
+        yield f"<p><strong>{_NO_GOLD}</strong></p>"
+        return
     yield f"<p><strong>{MEASURE} of <bdi>{escaped(against)}</bdi> is {value:.1f} %.</strong>"
     tested = significance(report, MEASURE, against=against)
     if not tested:
@@ -595,7 +605,7 @@ def _cost(results: Evaluation) -> dict[str, str]:
 def _plots(results: Evaluation, title: str) -> Iterator[tuple[str, str]]:
     """The plots of a part of the report, each with its caption."""
     names = list(results.report.strategies)
-    if title == "Retrieval":
+    if title == "Retrieval" and any(question.gold for question in results.report.questions):
         yield _recall_by_k(results), "Recall by the number of passages."
         yield plot(results), f"{MEASURE} by the time of a search."
         if len(names) > 1:

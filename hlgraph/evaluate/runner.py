@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -16,16 +17,19 @@ import numpy as np
 from scipy import sparse
 
 from hlgraph import progress
-from hlgraph.errors import HLGraphError, InputError, ReadError, UnknownNameError
+from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.errors import HLGraphError, InputError, MissingExtraError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
-from hlgraph.evaluate.metrics.retrieval import Scores, grouped, score
+from hlgraph.evaluate.metrics.retrieval import UNDEFINED, Scores, grouped, score
 from hlgraph.evaluate.metrics.trec import read_run
 from hlgraph.evaluate.statistics import Section
-from hlgraph.records import Document, Scalar
+from hlgraph.records import Document, Kind, Scalar, Source, Statement
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
+from hlgraph.retrieve.steps.feedback import Selector
+from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.stores.protocols import GraphStore, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore
 from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
@@ -220,7 +224,7 @@ class StrategyResult:
     Attributes
     ----------
     outcomes : one per question, in the order of the questions, for paired tests
-    scores : measures over all questions; a failed question counts as nothing found
+    scores : measures over all questions; a failed question counts as nothing found. Not numbers if the questions have no gold
     by_hops, by_type, by_subset : measures by group; the key is 0 or "" if the set does not say
     figures : latency and data read
     """
@@ -333,7 +337,8 @@ def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Str
     pairs = list(zip(questions, outcomes, strict=True))
 
     def scores(group: Sequence[tuple[Question, Outcome]]) -> Scores:
-        return score([(outcome.ids, question.gold) for question, outcome in group])
+        judged = [(outcome.ids, question.gold) for question, outcome in group if question.gold]
+        return score(judged) if judged else UNDEFINED
 
     return StrategyResult(
         tuple(outcomes),
@@ -357,6 +362,50 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
     round_trips, rows, read_bytes = map(float, np.mean(reads, axis=0))
     cpu = float(np.median([outcome.cpu_milliseconds for outcome in answered]))
     return Figures(p50, p95, p99, round_trips, rows, read_bytes, failed, cpu)
+
+
+class Coverage(NamedTuple):
+    """What a strategy retrieves, which needs no gold.
+
+    Attributes
+    ----------
+    passages : mean number of different passages, or sources, for a question
+    topics : mean number of different topics of their chunks
+    sources : share of all sources of the corpus that were retrieved for any question, from 0 to 1
+    """
+
+    passages: float
+    topics: float
+    sources: float
+
+
+def coverage(graph: HLGraph, report: EvalReport) -> dict[str, Coverage]:
+    """What each strategy retrieves of the corpus, read after all questions were asked.
+
+    Parameters
+    ----------
+    graph : the corpus
+    report : the outcomes
+    """
+    records = graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
+    ids = {source.uri.removeprefix(PREFIX): source.id for source in records if isinstance(source, Source)}
+    retrieved = {
+        name: [{ids[key] for key in outcome.ids if key in ids} for outcome in result.outcomes]
+        for name, result in report.strategies.items()
+    }
+    wanted = sorted(set().union(*(some for questions in retrieved.values() for some in questions)))
+    source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
+    topics: dict[str, set[str]] = {source: set() for source in wanted}
+    for chunk, names in graph.facts.topics(list(source_of)).items():
+        topics[source_of[chunk]].update(names)
+    return {
+        name: Coverage(
+            float(np.mean([len(some) for some in questions])),
+            float(np.mean([len(set().union(*(topics[source] for source in some))) for some in questions])),
+            len(set().union(*questions)) / len(ids),
+        )
+        for name, questions in retrieved.items()
+    }
 
 
 # Turns strategy names into retrievers, and retrievers into searches over an open corpus.
@@ -423,10 +472,11 @@ def _baseline(name: str) -> Retriever:
 
 
 def prepare(graph: HLGraph, retrievers: Iterable[Retriever], *, query: HierarchyQuery | None = None) -> str:
-    """Build the hierarchy if a retriever needs it and it is missing, stale, or of other parameters than asked for.
+    """Build the communities of statements, or the hierarchy, if a retriever needs them and they are missing or stale.
 
-    A retriever needs it if it lists ``"hierarchy"`` in ``needs``. Summaries are extractive, unless the stored ones were made by
-    a chat model.
+    A retriever names what it needs in ``needs``: ``communities``, which it does without if their extra is not installed, or
+    ``hierarchy``, which is also built if other parameters are asked for. Summaries are extractive, unless the stored ones were
+    made by a chat model.
 
     Parameters
     ----------
@@ -444,6 +494,13 @@ def prepare(graph: HLGraph, retrievers: Iterable[Retriever], *, query: Hierarchy
     MissingExtraError
         The extra ``communities`` is not installed.
     """
+    retrievers = list(retrievers)
+    if any("communities" in getattr(retriever, "needs", ()) for retriever in retrievers):
+        shape = ProjectionShape.STATEMENT_ENTITY_CHUNK.value
+        communities = graph.communities.find(shape, k=0, names=0).run
+        if communities is None or communities.is_stale:
+            with contextlib.suppress(MissingExtraError):
+                graph.communities.build(shape, max_size=50)
     if not any(needs_hierarchy(item) for item in retrievers):
         return ""
     run = graph.hierarchy.find().run
@@ -508,12 +565,58 @@ def searches(
     """
 
     def ask(question: str, *, name: str) -> Ranked:
+        selector = getattr(retrievers[name], "selector", None)
+        if isinstance(selector, GoldSelector):
+            selector.asked = question
         result = graph.search(question, strategy=retrievers[name], k=k, unit="chunk", diversity=diversity.get(name))
         uris = [item.source.uri for item in result.evidence]
         ids = dict.fromkeys(uris) if of_sources else (uri.removeprefix(PREFIX) for uri in uris)
         return Ranked(tuple(ids), result.explain.round_trips)
 
     return {name: partial(ask, name=name) for name in retrievers}
+
+
+@dataclass(slots=True)
+class GoldSelector(Selector):
+    """A perfect Select: keeps exactly the statements of the supporting passages, which shows what the one in use loses.
+
+    Attributes
+    ----------
+    statements : ids of the statements of the supporting passages, by text of the question
+    asked : text of the question that is searched now
+    """
+
+    statements: Mapping[str, Set[str]] = field(default_factory=dict, repr=False)
+    asked: str = field(default="", repr=False)
+    fingerprint: str = "gold/1"
+    is_trusted: bool = True
+
+    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """See :class:`hlgraph.retrieve.steps.feedback.Selector`."""
+        gold = self.statements.get(self.asked, frozenset())
+        return [suggestion.id for suggestion in suggestions if suggestion.id in gold]
+
+
+def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str]]:
+    """The ids of the statements of the supporting passages, by text of the question.
+
+    Parameters
+    ----------
+    graph : the corpus
+    dataset : the questions and their gold: passages of a set, or uris of sources
+    """
+    records = graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
+    ids = {source.uri.removeprefix(PREFIX): source.id for source in records if isinstance(source, Source)}
+    golds = {question.text: [ids[key] for key in question.gold if key in ids] for question in dataset.questions}
+    wanted = sorted({source for sources in golds.values() for source in sources})
+    source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
+    stores: list[Stores] = []
+    graph.watched(lambda opened: stores.append(opened) or opened)  # type: ignore[func-returns-value]
+    statements: dict[str, set[str]] = {source: set() for source in wanted}
+    for record in stores[0].graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
+        if isinstance(record, Statement) and record.chunk_id in source_of:
+            statements[source_of[record.chunk_id]].add(record.id)
+    return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}
 
 
 # Rankings of other systems, read from TREC run files, as strategies of an evaluation.
@@ -770,8 +873,8 @@ def load_run(path: str | Path) -> Run:
     for section in run.sections:
         if not set(section.questions) <= set(ids):
             raise ReadError(str(path), f"the part {section.title!r} is about other questions", mend)
-    if not all(question.gold for question in run.questions):
-        raise ReadError(str(path), "a question has no gold passages", mend)
+    if len({bool(question.gold) for question in run.questions}) > 1:
+        raise ReadError(str(path), "some of its questions have no gold passages", mend)
     return run
 
 

@@ -539,7 +539,7 @@ class Uncertainty(NamedTuple):
 
     Attributes
     ----------
-    intervals : confidence intervals by strategy and measure
+    intervals : confidence intervals by strategy and measure; without measures if the questions have no gold
     pairs : differences of all pairs of strategies in each measure, each pair once
     """
 
@@ -576,6 +576,8 @@ def uncertainty(report: EvalReport, *, resamples: int = RESAMPLES, seed: int = 0
     seed : seed of the resampling, default 0
     """
     names = list(report.strategies)
+    if not any(question.gold for question in report.questions):
+        return Uncertainty({name: {} for name in names}, ())
     width = len(MEASURES)
     values = np.concatenate([np.array(rows, dtype=np.float64) for rows in _retrieval(report).values.values()], axis=1)
     drawn = Resamples(values, resamples=resamples, seed=seed)
@@ -601,6 +603,8 @@ def significance(report: EvalReport, measure: str, *, against: str) -> dict[str,
     against : the strategy to compare with
     """
     values = values_of(report, measure)
+    if not np.isfinite(values[against]).any():
+        return {}
     return significances({name: own - values[against] for name, own in values.items() if name != against})
 
 
@@ -676,7 +680,12 @@ def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
         questions=tuple(question.id for question in report.questions),
         measures=tuple(names),
         values={
-            name: tuple(map(tuple, ranked_measures(names, _judged(report, name)).tolist()))
+            name: tuple(
+                tuple(row) if question.gold else (None,) * len(names)
+                for question, row in zip(
+                    report.questions, ranked_measures(names, _judged(report, name)).tolist(), strict=True
+                )
+            )
             for name in report.strategies
         },
     )
@@ -705,12 +714,15 @@ def best(report: EvalReport, measure: str) -> str:
 
 
 def _retrieval(report: EvalReport) -> Section:
-    """``MEASURES`` of every question, by strategy."""
+    """``MEASURES`` of every question, by strategy; None for a question without gold."""
     return Section(
         title="retrieval",
         questions=tuple(question.id for question in report.questions),
         measures=MEASURES,
-        values={name: tuple(measured(*item) for item in _judged(report, name)) for name in report.strategies},
+        values={
+            name: tuple(measured(*item) if item[1] else (None,) * len(MEASURES) for item in _judged(report, name))
+            for name in report.strategies
+        },
     )
 
 

@@ -27,7 +27,7 @@ from hlgraph.records import PAGE_BREAK, Calibration, Chunk, Evidence, Hit, Kind,
 from hlgraph.retrieve.explain.parts import Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
-from hlgraph.stores.derived import Run, Summaries, run_named
+from hlgraph.stores.derived import Member, Membership, Run, Summaries, run_named
 from hlgraph.stores.protocols import (
     Aliases,
     CorpusStats,
@@ -484,14 +484,41 @@ class Session:
             step.details = {"is_stale": run.is_stale}
         return run, summaries
 
-    def members(self, communities: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Ids of the members of communities, whether the filter admits them or not."""
+    def memberships(self, name: str, statements: Sequence[str]) -> list[Membership] | None:
+        """The communities of a run that have any of these statements as members, the coarsest level first.
+
+        Parameters
+        ----------
+        name : name of the run
+        statements : ids
+
+        Returns
+        -------
+        list of Membership
+            None if the corpus has no such run of its present version, or the request has a filter: the communities rest on the
+            whole corpus.
+        """
+        store, corpus = self._stores.graph.derived, self.request.corpus
+        if store is None or self.scope.where is not None or self.scope.sources is not None:
+            return None
+        with self.step(f"read communities of {name}") as step:
+            run = run_named(store, corpus, name=name)
+            self.round_trips += 1
+            if run is None or run.is_stale or run.version != self._corpus.version:
+                return None
+            memberships = store.memberships(corpus, name, ids=statements)
+            self.round_trips += 1
+            step.count, step.details = len(memberships), {"parameters": run.parameters}
+        return memberships
+
+    def members(self, communities: Sequence[str]) -> dict[str, tuple[Member, ...]]:
+        """The members of communities, whether the filter admits them or not."""
         store = self._stores.graph.derived
         with self.step("read members") as step:
             members = store.members(communities) if store is not None and communities else {}
             self.round_trips += 1
             step.count = sum(map(len, members.values()))
-        return {name: tuple(member.id for member in some) for name, some in members.items()}
+        return members
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around seeds; entities that a merge joins have the edges of all of them.

@@ -457,6 +457,7 @@ class HLGraph:
         answers: bool = False,
         readers: Readers | None = None,
         closed_book: bool = False,
+        gold_select: bool = False,
         hierarchy: Layers | None = None,
         claims: Literal["words", "chat"] | None = None,
         judging: JudgeOptions | None = None,
@@ -485,6 +486,8 @@ class HLGraph:
         answers : also answer the questions that have gold answers
         readers : what the reader of each answer is given and how it answers, for all strategies or by name; None: the defaults
         closed_book : with ``answers``, also ask the chat model without any evidence
+        gold_select : also ask the strategies that have a Select (``local``, ``global``) with a perfect one, which keeps exactly the
+            statements of the supporting passages
         hierarchy : parameters of the layers that are built before the strategy ``hierarchy`` searches them, for all its
             variants or by name; None: the stored layers, otherwise the defaults
         claims : with ``answers``, the measures of RAGChecker, claims split and checked by words or by the chat model
@@ -524,6 +527,7 @@ class HLGraph:
             is_answered=answers,
             readers=readers,
             closed_book=closed_book,
+            gold_select=gold_select,
             hierarchy=hierarchy,
             claims=claims or "",
             judging=judging,

@@ -167,6 +167,13 @@ class Member(NamedTuple):
     kind: Kind
 
 
+class Membership(NamedTuple):
+    """A community, and those of some statements that are its members, by ascending id."""
+
+    community: Community
+    members: tuple[str, ...]
+
+
 class DerivedStore(ABC):
     """The communities of a corpus, by run, and their summaries.
 
@@ -243,6 +250,31 @@ class DerivedStore(ABC):
         ids : ids of communities
         most : maximum number of members of one community; None: no limit
         """
+
+    def memberships(self, corpus: str, name: str, *, ids: Sequence[str]) -> list[Membership]:
+        """The communities of a run that have any of these statements as members, the coarsest level first, then by id.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        name : name of the run
+        ids : ids of statements
+
+        Returns
+        -------
+        list of Membership
+            Communities without their parents.
+        """
+        members: dict[tuple[str, int, int], list[str]] = {}
+        for community, level, size, member in self._read_memberships(corpus, name, ids) if ids else ():
+            members.setdefault((community, level, size), []).append(member)
+        return [
+            Membership(Community(community, corpus, level, size), tuple(some))
+            for (community, level, size), some in members.items()
+        ]
+
+    @abstractmethod
+    def _read_memberships(self, corpus: str, name: str, ids: Sequence[str]) -> Iterable[tuple[str, int, int, str]]: ...
 
 
 def run_named(store: DerivedStore, corpus: str, *, name: str) -> Run | None:

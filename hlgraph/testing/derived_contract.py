@@ -241,6 +241,26 @@ class DerivedStoreContract(SourceSummaryContract):
         kinds = {item.id: item.kind for item in derived(stores).members([name])[name]}
         assert kinds == {chunk: Kind.CHUNK, statement: Kind.STATEMENT}
 
+    def test_the_communities_of_statements_come_coarsest_first_with_those_asked_for(self, stores: Stores) -> None:
+        fill(stores)
+        run = _run(stores, levels=2)
+        statements = sorted(item.id for item in stores.graph.find(Kind.STATEMENT, Scope(CORPUS)))[:3]
+        parts = [(1, statements), (0, statements[:2]), (0, statements[2:])]
+        names = [community_id(run, level, members=some) for level, some in parts]
+        communities = [
+            Community(name, CORPUS, level, len(some), names[0] if not level else None)
+            for name, (level, some) in zip(names, parts, strict=True)
+        ]
+        members = dict(zip(names, (some for _, some in parts), strict=True))
+        save(stores, run, built=Made(communities[1:] + communities[:1], members))
+        asked = statements[1:]
+        memberships = derived(stores).memberships(CORPUS, run.name, ids=[*asked, "unknown"])
+        seen = {(item.community.id, item.community.level, item.community.size, item.members) for item in memberships}
+        assert [item.community.level for item in memberships] == [1, 0, 0]
+        assert seen == {(names[0], 1, 3, tuple(asked)), (names[1], 0, 2, (asked[0],)), (names[2], 0, 1, (asked[1],))}
+        assert derived(stores).memberships(CORPUS, "other", ids=asked) == []
+        assert derived(stores).memberships(CORPUS, run.name, ids=[]) == []
+
     def test_a_run_takes_the_place_of_the_old_one_and_writes_only_what_is_new(self, stores: Stores) -> None:
         fill(stores)
         _save(stores, (_WEST, _EAST), (NAMES,))

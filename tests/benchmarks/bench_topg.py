@@ -19,8 +19,7 @@ import contextlib
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,17 +32,16 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk, bipartite, query_pagerank
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.runner import PREFIX
+from hlgraph.evaluate.runner import PREFIX, GoldSelector, gold_statements
 from hlgraph.evaluate.statistics import Resamples
-from hlgraph.records import Kind, Source
+from hlgraph.records import Kind
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.retriever import Retriever
 from hlgraph.retrieve.session import Session
-from hlgraph.retrieve.steps.suggest import Extraction, Horizon, Suggestion, best_of, horizons, texts_of
+from hlgraph.retrieve.steps.suggest import Extraction, Horizon, best_of, horizons, texts_of
 from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.sdk.client import HLGraph, IngestOptions
-from hlgraph.stores.protocols import Scope
 
 SETS = ("musique_oie", "2wikimultihopqa", "hotpotqa")
 CUTOFFS = (5, 20)
@@ -70,28 +68,6 @@ class Opened(NamedTuple):
         return Session(request, stores, embedder=models.embedder, reranker=models.reranker, corpus=corpus)
 
 
-@dataclass
-class Oracle:
-    """Keeps the statements of the passages that support the answer; never has enough, and asks the same again."""
-
-    gold: set[str] = field(default_factory=set)
-    question: str = ""
-    fingerprint: str = "oracle"
-    is_trusted: bool = True
-
-    def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:
-        """The suggestions that are gold."""
-        return [item.id for item in suggestions if item.id in self.gold]
-
-    def is_enough(self, question: str, collected: Sequence[str]) -> bool:
-        """Never."""
-        return False
-
-    def ask(self, question: str, collected: Sequence[str]) -> tuple[str, ...]:
-        """The question itself."""
-        return (self.question,)
-
-
 def recall(opened: Opened, question: Question, chosen: Retriever) -> list[float]:
     """Of the passages that support the answer, at each cutoff."""
     found = opened.graph.search(question.text, strategy=chosen, k=max(CUTOFFS), unit="chunk").evidence
@@ -99,27 +75,17 @@ def recall(opened: Opened, question: Question, chosen: Retriever) -> list[float]
     return [len(set(ids[:k]) & question.gold) / len(question.gold) for k in CUTOFFS]
 
 
-def statements_of(opened: Opened, sources: Mapping[str, str], gold: frozenset[str]) -> set[str]:
-    """The ids of the statements of passages."""
-    scope = Scope(opened.graph.corpus, sources=tuple(sorted(sources[item] for item in gold if item in sources)))
-    return {item.id for item in opened.graph._opened.stores.graph.find(Kind.STATEMENT, scope)}
-
-
 def quality(opened: Opened) -> bool:
     """Show recall; returns whether `local` is not below `statement`, and whether right selections make it rise."""
     questions = opened.item.dataset.questions
     ways: dict[str, Retriever] = {"statement": StatementRetriever(), "local": LocalRetriever()}
     values = {name: np.array([recall(opened, each, made) for each in questions]) for name, made in ways.items()}
-    stores = opened.graph._opened.stores
-    found = stores.graph.find(Kind.SOURCE, Scope(opened.graph.corpus))
-    sources = {item.uri.removeprefix(PREFIX): item.id for item in found if isinstance(item, Source)}
-    oracle = Oracle()
+    gold = GoldSelector(gold_statements(opened.graph, opened.item.dataset))
     for cycles in (1, 2, 3):
         rows = []
-        made = LocalRetriever(cycles=cycles, selector=oracle, judge=oracle, asker=oracle)
         for each in questions:
-            oracle.gold, oracle.question = statements_of(opened, sources, each.gold), each.text
-            rows.append(recall(opened, each, made))
+            gold.asked = each.text
+            rows.append(recall(opened, each, LocalRetriever(cycles=cycles, selector=gold)))
         values[f"local, oracle, {cycles} cycles"] = np.array(rows)
     say(f"\n{opened.item.name}, {len(questions)} questions")
     table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -129,6 +129,10 @@ ClosedBook = Annotated[
     bool,
     option("--closed-book", "With --answers, also ask the chat model without any evidence: what it knows by itself."),
 ]
+GoldSelect = Annotated[
+    bool,
+    option("--gold-select", "Also ask local and global with a perfect Select: what their own one loses."),
+]
 HierarchyOptions = Annotated[
     str | None,
     option(
@@ -181,6 +185,7 @@ def evaluate(
     context_tokens: ContextTokens = None,
     mode: AnswerMode = None,
     closed_book: ClosedBook = False,
+    gold_select: GoldSelect = False,
     hierarchy: HierarchyOptions = None,
     claims: Claims = "",
     judges: Judges = None,
@@ -242,14 +247,18 @@ def evaluate(
         is_answered=answers,
         readers=_reader(k, unit, diversity, style, context_tokens, mode),
         closed_book=closed_book,
+        gold_select=gold_select,
         hierarchy=_layers(hierarchy),
         claims=claims,
         judging=_judging(judges, judge_model, criteria, trials, against),
         budget=cli.budget,
         baseline=baseline,
     )
-    run = _run_set if recipe is None else partial(_run_recipe, name=recipe, data=data)
-    run(cli, options, folder=folder, save=save, out=out)
+    _runner(recipe, data)(cli, options, folder=folder, save=save, out=out)
+
+
+def _runner(recipe: str | None, data: str | None) -> Callable[..., None]:
+    return _run_set if recipe is None else partial(_run_recipe, name=recipe, data=data)
 
 
 def _layers(text: str | None) -> HierarchyQuery | None:
@@ -328,6 +337,7 @@ def _check_recipe(name: str, options: EvaluationOptions, *, save: str | None) ->
         "--save": save,
         "--baseline": options.baseline,
         "--closed-book": options.closed_book,
+        "--gold-select": options.gold_select,
         "--hierarchy": options.hierarchy,
     }
     if given := [option for option, value in decided.items() if value]:

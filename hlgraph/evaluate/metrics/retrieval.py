@@ -47,6 +47,10 @@ class Scores:
         return dict(zip(MEASURES, (*self.recall.values(), *self.all_gold.values()), strict=True))
 
 
+UNDEFINED = Scores(0, dict.fromkeys(CUTOFFS, math.nan), dict.fromkeys(CUTOFFS, math.nan))
+"""Measures of questions without gold ids."""
+
+
 def recall_at(ranked: Sequence[str], gold: Collection[str], *, k: int) -> float:
     """The share of the gold ids among the first k; an id ranked twice takes two places and counts once.
 

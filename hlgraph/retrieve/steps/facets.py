@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
 from hlgraph.algorithms.communities import leiden
-from hlgraph.algorithms.cover import CoverBounds, communities_of, greedy_cover
+from hlgraph.algorithms.cover import Cover, CoverBounds, communities_of, greedy_cover
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
 from hlgraph.errors import MissingExtraError
@@ -23,8 +23,9 @@ from hlgraph.records import Hit, Kind
 from hlgraph.retrieve.question.subqueries import ChatSplitter, Splitter, clauses
 from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.retriever import By, Group, Ranked, Retriever, Why, chat_of, check_by, search_ahead, searches_of
-from hlgraph.retrieve.session import Search, Session
+from hlgraph.retrieve.session import Search, Session, Step
 from hlgraph.retrieve.steps.suggest import Synonyms, least_of
+from hlgraph.stores.derived import Membership
 from hlgraph.stores.protocols import PullShape, RankQuery
 from hlgraph.subgraph import Subgraph
 
@@ -45,10 +46,11 @@ def facets(
 ) -> list[Group]:
     """The communities that cover the anchors best within the budget, in the order in which they were chosen.
 
-    The paper partitions the whole graph beforehand. Here only the part around the anchors is partitioned: the ``region``
-    statements closest to them by personalised PageRank, with their entities and chunks. This bounds the work, and filters apply.
-    The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with its
-    statements and their entities is a community.
+    The paper partitions the whole graph beforehand, and so does ``hlgraph communities build --shape statement_entity_chunk``: its
+    communities are used if they are of the present version of the corpus and the request has no filter. Otherwise only the part
+    around the anchors is partitioned: the ``region`` statements closest to them by personalised PageRank, with their entities and
+    chunks. The communities are those of hierarchical Leiden, at every level. Without the extra ``communities``, each chunk with
+    its statements and their entities is a community.
 
     Parameters
     ----------
@@ -71,6 +73,9 @@ def facets(
     """
     if not anchors:
         return []
+    stored = session.memberships(_SHAPE.value, anchors)
+    if stored is not None:
+        return _stored(session, stored, anchors, bounds=bounds)
     seeds, kinds = dict.fromkeys(anchors, 1.0), frozenset({Kind.STATEMENT})
     least = least_of(synonyms, session)
     query = RankQuery(_SHAPE, seeds, region, _DAMPING, kinds, tolerance=_TOLERANCE, synonyms=least)
@@ -81,17 +86,39 @@ def facets(
         members, by = _members(graph, community_size)
         at = graph.index(list(anchors))
         cover = greedy_cover(members, at[at >= 0], bounds=bounds)
-        step.count = len(cover.chosen)
-        step.details = {
-            "by": by,
-            "communities": len(members),
-            "anchors": len(anchors),
-            "covered": cover.covered,
-            "size": cover.size,
-            "budget": bounds.budget,
-        }
+        _note(step, cover, by, len(members), anchors=len(anchors), budget=bounds.budget)
     chosen = [members[number] for number in cover.chosen]
     return _described(graph, chosen, is_whole=session.request.communities)
+
+
+def _stored(
+    session: Session, stored: Sequence[Membership], anchors: Sequence[str], *, bounds: CoverBounds
+) -> list[Group]:
+    """The communities of the version that cover the anchors best."""
+    with session.step("communities") as step:
+        place = {anchor: at for at, anchor in enumerate(anchors)}
+        covering = [np.array([place[name] for name in one.members], dtype=np.intp) for one in stored]
+        sizes = np.array([one.community.size for one in stored], dtype=np.int64)
+        cover = greedy_cover(covering, np.arange(len(anchors)), bounds=bounds, sizes=sizes)
+        _note(step, cover, "stored", len(stored), anchors=len(anchors), budget=bounds.budget)
+    chosen = [stored[number].community.id for number in cover.chosen]
+    members_of = session.members(chosen)
+    if not session.request.communities:
+        said = [[member.id for member in members_of.get(one, ()) if member.kind is Kind.STATEMENT] for one in chosen]
+        return [
+            Group(at, tuple(some), size=stored[number].community.size)
+            for at, (some, number) in enumerate(zip(said, cover.chosen, strict=True), 1)
+        ]
+    ids = sorted({member.id for some in members_of.values() for member in some})
+    graph = session.pull(ids, PullShape(*INGREDIENTS[_SHAPE], hops=0, node_cap=max(len(ids), 1)))
+    places = [graph.index([member.id for member in members_of.get(one, ())]) for one in chosen]
+    return _described(graph, [np.sort(at[at >= 0]) for at in places], is_whole=True)
+
+
+def _note(step: Step, cover: Cover, by: str, communities: int, *, anchors: int, budget: int) -> None:
+    step.count = len(cover.chosen)
+    step.details = {"by": by, "communities": communities, "anchors": anchors}
+    step.details |= {"covered": cover.covered, "size": cover.size, "budget": budget}
 
 
 def _described(graph: Subgraph, chosen: Sequence[NDArray[np.intp]], *, is_whole: bool) -> list[Group]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from hlgraph.algorithms import check
@@ -114,19 +115,24 @@ class ScoreSelector(Selector):
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
         """See :class:`Selector`."""
         order = sorted(suggestions, key=lambda suggestion: (-suggestion.score, suggestion.id))
-        texts = [frozenset(content_words(text)) for text in collected]
+        texts = [_words(text) for text in collected]
         kept: list[str] = []
         for suggestion in order:
             if len(kept) == self.keep or suggestion.score < self.margin * order[0].score:
                 break
-            said = frozenset(content_words(suggestion.text))
-            if said and not any(len(said & other) >= _SAME * len(said) for other in texts):
+            said = _words(suggestion.text)
+            if max(map(len, map(said.intersection, texts)), default=0) < _SAME * len(said):
                 kept.append(suggestion.id)
                 texts.append(said)
         return kept
 
 
 _SAME = 0.8
+
+
+@lru_cache(maxsize=2_000)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +324,7 @@ class Collection:
         self.selector = selector
         self.naive: list[str] = []
         self.kept: dict[str, int] = {}
+        self._texts: list[str] = []
 
     def keep(self, ids: Iterable[str], *, cycle: int) -> None:
         """Add the statements that a cycle kept.
@@ -329,11 +336,12 @@ class Collection:
         """
         for item in ids:
             self.kept.setdefault(item, cycle)
+        texts = texts_of(self.session, list(self.kept))
+        self._texts = [texts[item] for item in self.kept if item in texts]
 
     def texts(self) -> list[str]:
         """The texts of the collected statements, in their order."""
-        texts = texts_of(self.session, list(self.kept))
-        return [texts[item] for item in self.kept if item in texts]
+        return list(self._texts)
 
     def select(
         self,

@@ -106,7 +106,7 @@ class Horizon:
     calibration: Calibration | None = None
 
     def shares(
-        self, seeds: Sequence[Sequence[str]], vectors: NDArray[np.floating], *, walk: QueryWalk
+        self, seeds: Sequence[Sequence[str]], vectors: NDArray[np.floating], *, walk: QueryWalk, tolerance: float = 1e-6
     ) -> NDArray[np.float64]:
         """The stationary shares of w walkers.
 
@@ -115,6 +115,7 @@ class Horizon:
         seeds : ids of statements, one sequence per walker
         vectors : shape (w, d), the embedding of each walker's question
         walk : parameters of the walk; those that are None are fitted to the corpus
+        tolerance : see :func:`hlgraph.algorithms.query_walk.query_pagerank`
 
         Returns
         -------
@@ -127,7 +128,7 @@ class Horizon:
         cosines = np.vecdot(self.vectors.astype(np.float64), asked)
         tau, theta = walk.attraction(self.calibration)
         walk = replace(walk, temperature=tau, threshold=theta)
-        return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk).scores
+        return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk, tolerance=tolerance).scores
 
     def drawn_by(self, walk: QueryWalk) -> dict[str, Scalar]:
         """The parameters of a question-guided walk, for an explanation: tau and theta."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -44,6 +45,8 @@ from hlgraph.retrieve.steps.suggest import (
     texts_of,
 )
 
+_TOLERANCE = 1e-2  # of the shares, which are summed: the best 40 statements are those at 1e-6
+
 Vector = NDArray[np.float64]
 _Sighting = tuple[Vector, Vector]
 """Where a statement was found: the query of a walker, and the mean embedding of the statements pruned beside it."""
@@ -81,6 +84,9 @@ class GlobalRetriever:
     feedback : alpha 1, beta .7, gamma .15
     cover : budget 8,000 nodes, communities of 10 to 150
     community_size : larger communities are divided again (default 50, as in the authors' code)
+    parts : where the walks stay: ``question`` (default): in one part of the graph around the first anchors, of ``extraction.size``
+        statements, or 2.5 times ``anchors`` if that is more; ``partition``: in each cycle, in one part for each partition, as in
+        the paper
     region : number of statements around the anchors that are divided into communities (default 2,000)
     candidates : statements of a search that SuggestNaive reranks (default 100, as in ``statement``; paper: 0, by cosine alone)
     ranked : statements of a community that are reranked, those closest to the question (default 50)
@@ -97,7 +103,12 @@ class GlobalRetriever:
     unit: ClassVar[Unit] = "statement"
     needs: ClassVar[Needs] = ("communities",)
     presets: ClassVar[Presets] = {
-        "literal": {"candidates": 0, "walk": QueryWalk(temperature=0.1, threshold=0.4), "synonyms": 0.9},
+        "literal": {
+            "candidates": 0,
+            "parts": "partition",
+            "walk": QueryWalk(temperature=0.1, threshold=0.4),
+            "synonyms": 0.9,
+        },
     }
     breadth: int = 10
     suggestions: int = 20
@@ -109,6 +120,7 @@ class GlobalRetriever:
     feedback: RocchioWeights = field(default_factory=RocchioWeights)
     cover: CoverBounds = field(default_factory=CoverBounds)
     community_size: int = 50
+    parts: Literal["question", "partition"] = "question"
     region: int = 2_000
     candidates: int = 100
     ranked: int = 50
@@ -124,6 +136,8 @@ class GlobalRetriever:
         check_deciders(self.by, self.splitter, self.selector)
         if self.order not in ("relevance", "cover"):
             raise InputError(f"order is {self.order!r}; choose 'relevance' or 'cover'")
+        if self.parts not in ("question", "partition"):
+            raise InputError(f"parts is {self.parts!r}; choose 'question' or 'partition'")
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
@@ -159,7 +173,8 @@ class GlobalRetriever:
         cycle = 0
         while pool and len(anchors.kept) < self.anchors and cycle < self.cycles:
             cycle += 1
-            queries = {item: _refined(anchors.vector(item), seen, self.feedback) for item, seen in pool.items()}
+            vectors = anchors.vectors(sorted(pool))
+            queries = {item: _refined(vectors[item], seen, self.feedback) for item, seen in pool.items()}
             fresh: dict[str, list[_Sighting]] = {}
             for explored in self._explore(session, sorted(pool), queries=queries, anchors=anchors):
                 kept = anchors.select(
@@ -169,9 +184,11 @@ class GlobalRetriever:
                     name="a partition",
                     details={"cycle": cycle},
                 )
+                pruned = anchors.mean([item.id for item in explored.suggested if item.id not in kept])
                 for item in kept:
-                    fresh.setdefault(item, []).append(explored.led_to(item, kept=kept, anchors=anchors))
-                    session.note_path([explored.leader(item), item], explored.share(item))
+                    fresh.setdefault(item, []).append((explored.led_to(item), pruned))
+                    if session.notes.is_kept:
+                        session.note_path([explored.leader(item), item], explored.share(item))
             anchors.keep(fresh, cycle=cycle)
             pool = fresh
         return anchors
@@ -197,7 +214,7 @@ class GlobalRetriever:
         session.vectors(Kind.STATEMENT, sorted({item.id for _, suggested, _ in seen for item in suggested}))  # at once
         pool: dict[str, list[_Sighting]] = {}
         for origin, suggested, kept in seen:
-            pruned = anchors.mean([item.id for item in suggested if item.id not in kept], len(origin))
+            pruned = anchors.mean([item.id for item in suggested if item.id not in kept])
             for item in kept:
                 pool.setdefault(item, []).append((origin, pruned))
         anchors.keep(pool, cycle=0)
@@ -207,27 +224,46 @@ class GlobalRetriever:
         self, session: Session, pool: Sequence[str], *, queries: Mapping[str, Vector], anchors: _Anchors
     ) -> list[_Explored]:
         """SuggestGlobal, Eq. 10, on each partition of the pool; the reads of all partitions are batched."""
-        groups = partition(np.stack([anchors.vector(item) for item in pool]), self.breadth)
+        vectors = anchors.vectors(pool)
+        groups = partition(np.stack([vectors[item] for item in pool]), self.breadth)
         parts = [[pool[at] for at in members] for members in groups]
         explored: list[_Explored] = []
-        # Exact scores: a single statement more or less can change the communities around the collected statements.
-        regions = horizons(session, parts, extraction=self.extraction, synonyms=self.synonyms, is_exact=True)
-        for part, around in zip(parts, regions, strict=True):
-            walkers = [item for item in part if item in set(around.ids.tolist())]
-            if not walkers:
+        for around, inside in self._around(session, parts, anchors):
+            known = set(around.ids.tolist())
+            walkers = [[item for item in part if item in known] for part in inside]
+            every = [item for part in walkers for item in part]
+            if not every:
                 continue
             with session.step("walk") as step:
-                vectors = np.stack([queries[item] for item in walkers])
-                shares = around.shares([[item] for item in walkers], vectors, walk=self.walk)
+                asked = np.stack([queries[item] for item in every])
+                shares = around.shares([[item] for item in every], asked, walk=self.walk, tolerance=_TOLERANCE)
                 step.count = len(around.ids)
-                step.details = {"walkers": len(walkers), "extraction": self.extraction.fingerprint}
+                step.details = {"walkers": len(every), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
-            explored.append(_Explored(around, walkers, vectors, shares))
+            ends = np.cumsum([len(part) for part in walkers])
+            for part, end in zip(walkers, ends.tolist(), strict=True):
+                rows = slice(end - len(part), end)
+                if part:
+                    explored.append(_Explored(around, part, asked[rows], shares[rows]))
         best = [each.best(self.suggestions, without=anchors.kept) for each in explored]
         texts = texts_of(session, sorted({item for some in best for item, _ in some}))
         for each, some in zip(explored, best, strict=True):
             each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
         return explored
+
+    def _around(
+        self, session: Session, parts: Sequence[Sequence[str]], anchors: _Anchors
+    ) -> list[tuple[Horizon, Sequence[Sequence[str]]]]:
+        """The parts of the graph in which the walks of a cycle stay, each with the partitions that walk in it."""
+        # Exact scores: a single statement more or less can change the communities around the collected statements.
+        around = partial(horizons, session, synonyms=self.synonyms, is_exact=True)
+        if self.parts == "partition":
+            return [(each, [part]) for each, part in zip(around(parts, extraction=self.extraction), parts, strict=True)]
+        if anchors.around is None:
+            pool = [item for part in parts for item in part]
+            size = max(self.extraction.size, 5 * self.anchors // 2)
+            [anchors.around] = around([pool], extraction=replace(self.extraction, size=size))
+        return [(anchors.around, parts)]
 
     def _ranked(self, session: Session, anchors: _Anchors, chosen: Sequence[Group]) -> Ranked:
         """The statements of the communities in turns, then anchors outside all communities, then the rest of the first search."""
@@ -349,32 +385,29 @@ class _Explored:
         """The statement whose walk most likely reached this one; ties by id."""
         return self.walkers[int(np.argmax(self._of(item)))]
 
-    def led_to(self, item: str, *, kept: Mapping[str, None], anchors: _Anchors) -> _Sighting:
-        """The terms of Eq. 11 from this partition: the query of the leading walk, and the mean of the pruned statements.
-
-        Parameters
-        ----------
-        item : the statement
-        kept : the statements that Select kept
-        anchors : all anchors
-
-        Returns
-        -------
-        (query, mean)
-        """
-        origin: Vector = self.vectors[self.walkers.index(self.leader(item))]
-        return origin, anchors.mean([each.id for each in self.suggested if each.id not in kept], len(origin))
+    def led_to(self, item: str) -> Vector:
+        """The query of the walk that most likely reached a statement, Eq. 11."""
+        query: Vector = self.vectors[self.walkers.index(self.leader(item))]
+        return query
 
 
 class _Anchors(Collection):
-    """The anchors of one search, and embeddings of statements."""
+    """The anchors of one search, and embeddings of statements.
 
-    def vector(self, item: str) -> Vector:
-        """The embedding of a statement; zeros if it has none."""
-        known, vectors = self.session.vectors(Kind.STATEMENT, [item])
-        return vectors[0].astype(np.float64) if known else np.zeros(len(self.session.vector()))
+    Attributes
+    ----------
+    around : the part of the graph in which all cycles stay; None: none was read yet
+    """
 
-    def mean(self, ids: Sequence[str], length: int) -> Vector:
+    around: Horizon | None = None
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """The embeddings of statements, by id; zeros for one without."""
+        known, vectors = self.session.vectors(Kind.STATEMENT, ids)
+        missing = np.zeros(len(self.session.vector()))
+        return dict.fromkeys(ids, missing) | dict(zip(known, vectors.astype(np.float64), strict=True))
+
+    def mean(self, ids: Sequence[str]) -> Vector:
         """The mean embedding of statements; zeros if none has one."""
         known, vectors = self.session.vectors(Kind.STATEMENT, ids)
-        return vectors.mean(axis=0, dtype=np.float64) if known else np.zeros(length)
+        return vectors.mean(axis=0, dtype=np.float64) if known else np.zeros(len(self.session.vector()))

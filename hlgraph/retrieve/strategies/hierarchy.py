@@ -172,6 +172,7 @@ def _below(
     members = session.members([item.community_id for item in chosen if not item.source_id])
     chunks: dict[str, tuple[str, ...]] = {}
     for item in chosen:
-        inside = members.get(item.community_id, ("",)) if not item.source_id else (item.summary.id,)
+        named = [member.id for member in members.get(item.community_id, ())] or [""]
+        inside = named if not item.source_id else [item.summary.id]
         chunks[item.summary.id] = tuple(sorted({chunk for name in inside for chunk in of_source.get(name, (name,))}))
     return chunks

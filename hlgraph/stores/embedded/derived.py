@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -27,15 +27,22 @@ _COMMUNITIES = """
     WHERE corpus.name = :corpus AND run.name = :name AND (:level IS NULL OR m.level = :level)
     ORDER BY m.level, m.size DESC, m.id LIMIT :k"""
 _MEMBERS = """
+    SELECT m.id AS community, node.id AS id, node.kind AS kind
+    FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+    CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node
+    UNION ALL
+    SELECT m.id, s.id, :summary FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
+    CROSS JOIN summary_member_of AS o ON o.community = m.m CROSS JOIN summary AS s ON s.s = o.summary"""
+_FIRST_MEMBERS = f"""
     SELECT community, id, kind FROM (
-      SELECT community, id, kind, row_number() OVER (PARTITION BY community ORDER BY id) AS place FROM (
-        SELECT m.id AS community, node.id AS id, node.kind AS kind
-        FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
-        CROSS JOIN member_of ON member_of.community = m.m CROSS JOIN node ON node.n = member_of.node
-        UNION ALL
-        SELECT m.id, s.id, :summary FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
-        CROSS JOIN summary_member_of AS o ON o.community = m.m CROSS JOIN summary AS s ON s.s = o.summary))
+      SELECT community, id, kind, row_number() OVER (PARTITION BY community ORDER BY id) AS place FROM ({_MEMBERS}))
     WHERE place <= :most ORDER BY community, id"""
+_MEMBERSHIPS = """
+    SELECT m.id, m.level, m.size, node.id
+    FROM json_each(:ids) AS wanted CROSS JOIN node ON node.key = hlgraph_key(wanted.value)
+    CROSS JOIN member_of ON member_of.node = node.n CROSS JOIN community AS m ON m.m = member_of.community
+    WHERE m.r = (SELECT r FROM run JOIN corpus USING (c) WHERE corpus.name = :corpus AND run.name = :name)
+    ORDER BY m.level DESC, m.id, node.id"""
 _SUMMARIES = """
     SELECT s.id, s.text, coalesce(m.level, s.level), s.input_hash, coalesce(m.id, ''), s.vector,
       (SELECT json_group_array(id) FROM (
@@ -47,7 +54,6 @@ _SUMMARIES = """
     FROM corpus JOIN run USING (c) JOIN summary AS s USING (r) LEFT JOIN community AS m ON m.m = s.community
     LEFT JOIN node AS x ON x.n = s.source
     WHERE corpus.name = :corpus AND run.name = :name ORDER BY s.id"""
-_ALL = 1 << 62
 
 
 class EmbeddedDerivedStore(DerivedStore):
@@ -116,14 +122,17 @@ class EmbeddedDerivedStore(DerivedStore):
         if not ids:
             return {}
         members: dict[str, list[Member]] = {}
-        values = {
-            "ids": json.dumps(list(ids)),
-            "most": _ALL if most is None else most,
-            "summary": KINDS.index(Kind.SUMMARY),
-        }
-        for community, name, kind in self._database.select("read members", _MEMBERS, values=values):
+        values = {"ids": json.dumps(list(ids)), "summary": KINDS.index(Kind.SUMMARY)}
+        query = f"{_MEMBERS} ORDER BY community, id" if most is None else _FIRST_MEMBERS
+        if most is not None:
+            values["most"] = most
+        for community, name, kind in self._database.select("read members", query, values=values):
             members.setdefault(community, []).append(Member(name, KINDS[kind]))
         return {item: tuple(members[item]) for item in ids if item in members}
+
+    def _read_memberships(self, corpus: str, name: str, ids: Sequence[str]) -> Iterable[tuple[str, int, int, str]]:
+        values = {"corpus": corpus, "name": name, "ids": json.dumps(list(ids))}
+        return self._database.select("read memberships", _MEMBERSHIPS, values=values)
 
 
 def _put_run(connection: sqlite3.Connection, run: Run) -> int:

@@ -151,6 +151,10 @@ class Neo4jDerivedStore(DerivedStore):
                 members.setdefault(row["community"], []).append(Member(row["id"], Kind(row["kind"])))
         return {item: tuple(members[item]) for item in ids if item in members}
 
+    def _read_memberships(self, corpus: str, name: str, ids: Sequence[str]) -> Iterator[tuple[str, int, int, str]]:
+        rows = self._server.ask("retrieve/read_memberships", run=_run_id(corpus, name), ids=list(ids))
+        return ((row["id"], row["level"], row["size"], row["member"]) for row in rows)
+
 
 def _links(communities: Sequence[Community], tier: Made) -> list[Row]:
     return [

@@ -73,6 +73,8 @@ def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, fr
     assert found.covered == len(held & wanted)
     assert found.size == sum(len(sets[at]) for at in found.chosen) <= bounds.budget
     assert len(set(found.chosen)) == len(found.chosen)
+    some, sizes = [sorted(one & wanted) for one in sets], np.array([len(one) for one in sets], dtype=np.int64)
+    assert greedy_cover(_arrays(some), np.array(sorted(wanted), dtype=np.intp), bounds=bounds, sizes=sizes) == found
     assert all(bounds.least <= len(sets[at]) <= bounds.most for at in found.chosen)
     best = optimum(sets, wanted, bounds)
     assert (1 - 1 / math.e) / 2 * best <= found.covered <= best

@@ -89,7 +89,10 @@ def test_plain_files_other_questions_and_a_limit(tmp_path: Path) -> None:
     [
         (b'{"id": "q9"}', "missing required field `question`"),
         (b'{"id": 9, "question": "?", "supporting_passage_ids": ["p1"]}', "Expected `str`, got `int` - at `$.id`"),
-        (b'{"id": "q9", "question": "?", "supporting_passage_ids": []}', "q9 has no supporting passage"),
+        (
+            b'{"id": "q9", "question": "?", "supporting_passage_ids": []}',
+            "q9 has no supporting passage, and q1 has some",
+        ),
         (b'{"id": "q1", "question": "?", "supporting_passage_ids": ["p1"]}', "id 'q1' is already on line 1"),
         (b'{"id": "q9"', "truncated"),
         (b'{"id": "\xff"}', "utf-8"),

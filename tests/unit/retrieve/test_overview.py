@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -15,9 +15,11 @@ from given_splitter import GivenSplitter
 from numpy.typing import NDArray
 
 from hlgraph.algorithms.cover import CoverBounds
+from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.algorithms.query_walk import QueryWalk
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import InputError
+from hlgraph.index.communities import build_communities
 from hlgraph.ingest import pipeline
 from hlgraph.models.local.reranker import LexicalReranker
 from hlgraph.models.prompts import delimited
@@ -29,6 +31,7 @@ from hlgraph.retrieve.steps.feedback import Selector
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies import global_ as overview
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.stores.derived import ClusterQuery
 from hlgraph.stores.protocols import RankQuery, Scope, Stores
 from hlgraph.testing.chat import ScriptedChat, without_salt
 from hlgraph.testing.embedder import WordEmbedder
@@ -106,9 +109,10 @@ def _steps(result: SearchResult, name: str) -> list[dict[str, object]]:
     return [{**step.details, "count": step.count} for step in result.explain.steps if step.name == name]
 
 
-def test_algorithm_2_step_by_step(stores: Stores) -> None:
+@pytest.mark.parametrize(("parts", "walked"), [("partition", [1, 1]), ("question", [2])])
+def test_algorithm_2_step_by_step(stores: Stores, parts: Literal["partition", "question"], walked: list[int]) -> None:
     told = _Told({RIVER, MILL, FORD, SONG, CHOIR, HYMN})
-    first = replace(_PLAIN, selector=_Once({"rivers": {RIVER}, "songs": {SONG}}, told))
+    first = replace(_PLAIN, parts=parts, selector=_Once({"rivers": {RIVER}, "songs": {SONG}}, told))
     result = _ask(stores, first)
     # Each sub-query is seeded naively; then each side is explored apart from the other, the question is that of the start.
     assert [question for question, _ in told.shown] == ["rivers", "songs", _QUESTION, _QUESTION]
@@ -118,9 +122,8 @@ def test_algorithm_2_step_by_step(stores: Stores) -> None:
         RIVER: 0.0, SONG: 0.0, MILL: 1.0, FORD: 1.0, CHOIR: 1.0, HYMN: 1.0,
     }  # fmt: skip
     # The second cycle begins at what the first one kept, finds nothing new, and a pool that is empty ends it.
-    walkers = [step["walkers"] for step in _steps(result, "walk")]
-    assert walkers[:2] == [1, 1]
-    assert sum(map(int, map(str, walkers[2:]))) == 4
+    walkers = [int(str(step["walkers"])) for step in _steps(result, "walk")]
+    assert (walkers[: len(walked)], sum(walkers)) == (walked, 6)
     assert result.explain.parameters["by"] == "rules"
 
 
@@ -325,3 +328,28 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     assert (made.feedback.origin, made.feedback.positive, made.feedback.negative) == (1, 0.7, 0.15)
     assert made.walk == QueryWalk(0.5, 0.85)
     assert made.walk.attraction() == (0.1, 0.4)
+
+
+def test_communities_of_the_version_are_used_until_the_corpus_changes(module_stores: Stores) -> None:
+    """A filter hides sources that the communities rest on, so with one they are found for the question."""
+    texts = dict(enumerate(_TEXTS))
+    steps = pipeline.Steps(WholeChunker(), sentence_extractor(re.compile(r"[A-Z]\w+").findall), _EMBEDDER)
+    documents = [Document(f"own:{at}", text, "", {"year": 1}) for at, text in texts.items()]
+    pipeline.ingest(documents, "versioned", stores=module_stores, steps=steps)
+    kept = replace(_PLAIN, selector=_Told(set(_TEXTS)))
+
+    def by(where: str = "", *, is_whole: bool = False) -> tuple[object, set[str]]:
+        request = SearchRequest(
+            _QUESTION, "versioned", 6, None, "vector", parse(where) if where else None, communities=is_whole
+        )
+        result = search(request, kept, stores=module_stores, embedder=_EMBEDDER, reranker=LexicalReranker())
+        inside = {item.text for item in result.evidence if "community" in item.why}
+        return _steps(result, "communities")[0]["by"], inside
+
+    fresh = by()
+    build_communities("versioned", ClusterQuery(ProjectionShape.STATEMENT_ENTITY_CHUNK), stores=module_stores)
+    assert (fresh[0], by()) == ("leiden", ("stored", fresh[1]))
+    assert by(is_whole=True) == by()
+    assert by("year = 1") == fresh
+    pipeline.ingest([Document("own:9", "River9 is new.", "")], "versioned", stores=module_stores, steps=steps)
+    assert by()[0] == "leiden"

@@ -167,6 +167,7 @@ def test_search_crosses_synonym_edges(stores: Stores, made: type[LocalRetriever]
 
     def found(synonyms: float | str | None) -> int:
         options = {"candidates": 1, "suggestions": 1, "cycles": 1, "synonyms": synonyms}
+        options |= {"parts": "partition"} if made is GlobalRetriever else {}
         request = SearchRequest("Which works was begun early?", CORPUS, 1, explain=True)
         result = search(
             request,

@@ -34,6 +34,8 @@ from hlgraph.cli.commands import questions as questions_command
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.evaluate.answering import Readers
 from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
+from hlgraph.evaluate.judges.report import CRITERIA
+from hlgraph.evaluate.runner import load_run
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.testing.chat import ScriptedChat
@@ -187,6 +189,24 @@ def towns(tmp_path: Path) -> Path:
     return place
 
 
+def test_a_perfect_select_keeps_the_statements_of_the_supporting_passages(graph: HLGraph, folder: Path) -> None:
+    result = graph.evaluate(
+        folder, strategies="local,chunk", sets=["local.returns=kept"], baselines=False, gold_select=True
+    )
+    kept = result.report.strategies["local[returns=kept][select=gold]"]
+    assert list(result.report.strategies)[:2] == ["local", "local[returns=kept]"]
+    assert "chunk[select=gold]" not in result.report.strategies
+    for question, outcome in zip(result.report.questions, kept.outcomes, strict=True):
+        assert outcome.ids
+        assert set(outcome.ids) <= question.gold
+    for wrong, says in (
+        ({"strategies": "chunk"}, "chunk have no Select; name local or global"),
+        ({"strategies": "local", "answers": True}, "measures passages, not answers"),
+    ):
+        with pytest.raises(InputError, match=says):
+            graph.evaluate(folder, gold_select=True, **wrong)  # type: ignore[arg-type]
+
+
 def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(graph: HLGraph, towns: Path) -> None:
     layers = {"one": HierarchyQuery(layers=1), "two": HierarchyQuery(layers=2, threshold=0.5)}
     strategies = {name: HierarchyRetriever() for name in layers}
@@ -217,6 +237,76 @@ def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(gra
         UnknownNameError, match="hierarchy names 'chunk', which is no strategy asked that searches layers"
     ):
         graph.evaluate(towns, strategies="chunk", hierarchy={"chunk": HierarchyQuery()})
+
+
+_ABSTRACT = [
+    {"id": "a1", "question": "How do rivers shape the towns?"},
+    {"id": "a2", "question": "What did people build and paint?", "supporting_passage_ids": []},
+]
+
+
+def _answer_or_judge(system: str, user: str) -> str:
+    if "You compare two answers" in system:
+        return json.dumps({"reason": "They say the same.", **dict.fromkeys(CRITERIA, "tie")})
+    return "###Reason: So it is [1]. ###Answer: Rivers join the towns [1]."
+
+
+def test_abstract_questions_are_answered_and_judged_without_gold(graph: HLGraph, folder: Path, tmp_path: Path) -> None:
+    """What needs gold is undefined, never 0; what was retrieved, what it cost and the judge of pairs need none."""
+    asked = folder / "abstract.jsonl"
+    asked.write_text("".join(f"{json.dumps(line)}\n" for line in _ABSTRACT))
+    result = graph.evaluate(
+        folder, questions=asked, strategies="chunk,statement", answers=True, claims="words", metrics=["token_recall"]
+    )
+    tree = result.to_json()
+    chunk = tree["strategies"]["chunk"]  # type: ignore[index]
+    assert (chunk["recall@5"], chunk["intervals"], tree["differences"]) == (None, {}, [])
+    assert result.coverage["chunk"].passages == 3
+    assert result.coverage["chunk"].sources == 1
+    retrieval, answers = result.parts()["Retrieval"], result.parts()["Answers"][0]
+    assert {row[1:6] for row in retrieval[0].rows} == {("-",) * 5}
+    assert [row[0] for row in retrieval[1].rows] == list(result.report.strategies)
+    assert answers.title.startswith("answers in per cent, 2 questions without gold answers")
+    assert {row[1:7] for row in answers.rows} == {("-",) * 6}
+    assert all(len(item.outcomes) == 2 for item in result.answers.strategies.values())  # type: ignore[union-attr]
+    notes = "\n".join(result.notes())
+    assert "No question has supporting passages: recall and all_gold are undefined." in notes
+    assert "EM, F1 and claims: undefined, no question has answers" in notes
+    assert "no claims of 2 questions: it has no gold answer" in notes
+    result.write(tmp_path / "out")
+    result.save(tmp_path / "run.json")
+    assert load_run(tmp_path / "run.json").report().strategies.keys() == result.report.strategies.keys()
+    assert "nan" not in (tmp_path / "out" / "results.json").read_text().lower()
+    again = graph.evaluate(folder, questions=asked, strategies="chunk", baseline=result)
+    assert again.earlier == ()
+    graph.ingest([Document(key, text) for key, text in PASSAGES.items()])
+    own = graph.evaluate([Question("a", "Why?", frozenset())], strategies="chunk", baselines=False)
+    assert own.coverage["chunk"].passages == 3
+    with pytest.raises(InputError, match="correctness: no question has answers to judge by; judge pairwise"):
+        graph.evaluate(folder, questions=asked, answers=True, judging=JudgeOptions(judges=("correctness",)))
+
+
+def test_pairs_of_answers_to_abstract_questions_are_judged(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judges that need gold answers are left out, and the report says so."""
+    asked = folder / "abstract.jsonl"
+    asked.write_text("".join(f"{json.dumps(line)}\n" for line in _ABSTRACT))
+    chat = ScriptedChat(_answer_or_judge, name="openai:m")
+    monkeypatch.setattr(hlgraph.models.choose, "chosen_chat", lambda given, names: chat)
+    options = JudgeOptions(model="openai:m", calibration=0)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/chat", embedder=WordEmbedder(), chat=chat) as asking:
+        result = asking.evaluate(
+            folder, questions=asked, strategies="chunk,path", baselines=False, answers=True, judging=options
+        )
+    assert result.judged is not None
+    assert {item.criterion: (item.wins, item.ties, item.losses) for item in result.judged.pairs} == dict.fromkeys(
+        CRITERIA, (0, 2, 0)
+    )
+    assert result.judged.answers == ()
+    assert "correctness: undefined, no question has answers to judge by" in result.warnings
+    assert result.answers is not None
+    assert {item.outcomes[0].short for item in result.answers.strategies.values()} == {"Rivers join the towns."}
 
 
 def test_the_model_alone_is_a_row_and_without_one_the_cell_says_so(graph: HLGraph, towns: Path, tmp_path: Path) -> None:
@@ -303,7 +393,7 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
     for questions, message in (
         ([], "no question"),
         ([QUESTIONS[0], QUESTIONS[0]], "several questions have the id 'q1'"),
-        ([Question("q", "Who?", frozenset())], "no gold"),
+        ([QUESTIONS[0], Question("q", "Who?", frozenset())], "the question q has no gold, and others have"),
         ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is no source"),
     ):
         with pytest.raises(InputError, match=message):
