@@ -449,7 +449,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/7"
+        return "local/8"
 
     @property
     def problems(self) -> tuple[str, ...]:

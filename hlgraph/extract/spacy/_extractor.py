@@ -431,7 +431,7 @@ def _objects_of(token: Token) -> list[Token]:
     return [child for child in token.children if child.dep_ == "pobj"] if token.dep_ == "prep" else []
 
 
-_VERSION = "spacy/5"
+_VERSION = "spacy/6"
 _BATCH = 128
 _LONGEST_TEXT = 5_000
 _PARSED = frozenset((BlockKind.PROSE, BlockKind.ITEM))

@@ -37,6 +37,7 @@ _FIELDS = {
     "description": "description",
 }
 _BREAK = "\n\n"
+_DIGITS = re.compile(r"[\d./-]+")  # a date as a sheet shows it, which may be read in two ways
 _MOST_ROWS = 20_000_000  # including empty ones, which cost nothing here
 _GONE = ("tracked-changes", "annotation", "forms", "sequence-decls", "variable-decls", "index-source")
 
@@ -257,7 +258,8 @@ def _cell_text(flow: Flow, cell: Element) -> str:
     value = attribute(cell, "date-value") or attribute(cell, "value") or attribute(cell, "string-value")
     if attribute(cell, "formula") and not shown and not value:
         flow.unread["formula without a stored value"] += 1
-    return clean_title(clean(shown or value))
+    is_day = attribute(cell, "value-type") == "date" and _DIGITS.fullmatch(shown)
+    return clean_title(clean(value.removesuffix("T00:00:00") if is_day and value else shown or value))
 
 
 def _repeated(element: Element, name: str) -> int:
