@@ -143,6 +143,8 @@ _LOG = re.compile(  # the beginning of a line of a log
     r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|(?:\d{1,3}\.){3}\d{1,3} [\w-]+ "
     r"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 )
+_LONGEST_FIELD = 48
+_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
@@ -367,7 +369,7 @@ def blocks(text: str) -> Iterator[Block]:
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
-        elif _goes_on(pending, last, block, line) and not (speaker(line) and speaker(text, pending.start)):
+        elif _goes_on(pending, last, block, line) and not _is_field(line, text, pending.start):
             pending = pending._replace(end=block.end)
         else:
             yield pending
@@ -375,6 +377,13 @@ def blocks(text: str) -> Iterator[Block]:
         last = line
     if pending is not None:
         yield pending
+
+
+def _is_field(line: str, text: str, above: int) -> bool:
+    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for."""
+    if speaker(line) and speaker(text, above):
+        return True
+    return ":" in line[:_LONGEST_FIELD] and _FIELD.match(line) is not None and _FIELD.match(text, above) is not None
 
 
 def _lines(text: str) -> Iterator[tuple[Block, str]]:

@@ -945,6 +945,7 @@ _SAY_THAT = word_set(
 )
 _PLAIN_SAY = _ALWAYS_SAY | word_set("wrote writes noted explained added recalled quipped")
 _INVERTED = re.compile(rf"[”\"’],? (?:{_SAY}) (?P<who>(?:the )?{_NAME}|he|she|(?:the|a|an) [a-z-]+(?: [a-z-]+)?)")
+_CONCEDED = re.compile(r"[\w,] (?:although|though|whereas|because|since|after|when|if) $")  # not the main clause
 _ACCORDING = re.compile(
     rf"\b[Aa]ccording to (?P<who>(?:(?:the|an?) )?{_NAME}|(?:the|an?|his|her|its|their) [a-z-]+(?: (?!published|of"
     rf"|by|in|from|on|that|who)[a-z-]+)?)"
@@ -1063,6 +1064,8 @@ def _sayer(text: str, mentions: Sequence[MentionSpan], words: frozenset[str]) ->
     if match := _INVERTED.search(text):
         return _sayer_name(match, mentions)
     for match in _SAID.finditer(text):
+        if _CONCEDED.search(text, max(0, match.start() - 12), match.start()):
+            continue
         after, verb = match["after"], match["verb"]
         ends = after is not None and after[:1] in (".", ",", "") and not after.endswith(("that", "“", '"'))
         if verb in _SAY_THAT and not (after or "").endswith("that"):

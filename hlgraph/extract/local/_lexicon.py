@@ -18,9 +18,11 @@ def _lines(text: str) -> frozenset[str]:
 _MONTHS = """January February March April May June July August September October November December"""
 MONTHS = tuple(_MONTHS.split())
 
-CALENDAR = word_set("monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter") | {
-    month.lower() for month in MONTHS
-}
+CALENDAR = word_set(
+    """monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter montag dienstag mittwoch donnerstag
+freitag samstag sonntag segunda terça quarta quinta sexta sábado lunes martes miércoles jueves viernes maandag dinsdag
+woensdag donderdag vrijdag zaterdag zondag lundi mardi mercredi jeudi vendredi samedi dimanche"""
+) | {month.lower() for month in MONTHS}
 
 DEMONYMS = word_set(
     """african afghan albanian algerian american anglo arab arabic argentine argentinian armenian asian australian austrian
@@ -44,7 +46,7 @@ western central"""
 
 # Sentences often begin with these words, which are then removed from the front of a name ("Former President ...").
 OPENERS = STOP_WORDS | word_set(
-    """selon según siehe ohne esta este estas estes essa esse isto ces cet cette zie volgens segundo
+    """selon según siehe ohne esta este estas estes essa esse isto ces cet cette zie volgens segundo het een dit deze wij zij
 even back like according accordingly across actually additionally ago almost alone along alongside already although
 altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
 basically because being besides born both built certain clearly commonly compared composed conceived concerning
@@ -126,7 +128,9 @@ working works world worldwide writer writers writing year years young younger yo
 _ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
 COMMON_ENDINGS = tuple(_ENDINGS.split())
 
-HONORIFICS = word_set("mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor")
+HONORIFICS = word_set(
+    "mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor mevr dhr mej senhor signor"
+)
 
 ROLES = word_set(
     """president chancellor premier senator congressman congresswoman governor mayor judge justice general colonel captain

@@ -26,6 +26,7 @@ from hlgraph.read.notation import (
     local_name,
     numeral,
     shifted,
+    struck,
     symbol,
 )
 from hlgraph.read.options import ReadOptions
@@ -429,7 +430,10 @@ class _Line:
         vanish = child(properties, "vanish")
         is_hidden = is_on(vanish) if vanish is not None else is_hidden or style.is_hidden
         shift = attribute(child(properties, "vertAlign"), "val")
+        begin = len(self._texts)
         self.read(run, is_hidden=is_hidden, shift=shift if shift in _SHIFTED else "")
+        if is_on(child(properties, "strike")) or is_on(child(properties, "dstrike")):
+            self._texts[begin:] = [struck("".join(self._texts[begin:]))]
 
     def _add(self, text: str, *, is_hidden: bool, shift: str = "") -> None:
         if is_hidden:

@@ -19,7 +19,7 @@ from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._blocks import Unread, document_of, heading, slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
-from hlgraph.read.notation import list_marks
+from hlgraph.read.notation import list_marks, struck
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell, Grid, sheet_markdown
 from hlgraph.records import Document, MetadataValue
@@ -73,6 +73,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
             origin.uri, reason, f"rename it, or add --format {actual}" if actual else "save it as ODT, ODS or ODP"
         )
     produced = Produced(origin, len(data), options.max_bytes)
+    _strike(content, body)
     flow = Flow(body, produced, blocks={**_BLOCKS, "list": _Lists(content, styles).read}, inlines=_INLINES)
     title, metadata = _properties(flow, about)
     if kind == "odp":
@@ -235,6 +236,19 @@ def _rows(table: Element, *, is_head: bool = False) -> Iterator[tuple[Element, b
             yield child, is_head
         elif tag_of(child) in ("table-header-rows", "table-row-group", "table-rows"):
             yield from _rows(child, is_head=is_head or tag_of(child) == "table-header-rows")
+
+
+def _strike(content: Element, body: Element) -> None:
+    """Mark the spans that a style of the file strikes out as Markdown does, in place."""
+    names = {
+        attribute(style, "name")
+        for style in below(content, "style")
+        for properties in children(style, "text-properties")
+        if attribute(properties, "text-line-through-style") not in ("", "none")
+    }
+    for span in below(body, "span") if names else ():
+        if attribute(span, "style-name") in names and len(span) == 0:
+            span.text = struck(span.text or "")
 
 
 def _cells(flow: Flow, row: Element, *, is_head: bool) -> Iterator[Cell]:

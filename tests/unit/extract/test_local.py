@@ -525,6 +525,7 @@ def test_a_noun_inside_a_title_is_not_the_title(title: str) -> None:
         ("The company sold a failed bank.", ("past",)),
         ("The committee failed.", ("past",)),
         ("Vik [vik2019] claims that sound is enough.", ("said by Vik",)),
+        ("The light was out, although the log says it was repaired.", ("past",)),
         ("Hals [3, 4] said that it was lost.", ("past", "said by Hals")),
     ],
 )

@@ -333,3 +333,15 @@ def test_a_table_keeps_its_labels_however_long_its_lines_are(size: int) -> None:
     long = "x" * size
     table = f"| Part | Note {long} |\n| --- | --- |\n| Seal | red {long} |\n| Ring | blue |"
     assert texts(table) == [f"Part: Seal; Note {long}: red {long}", f"Part: Ring; Note {long}: blue"]
+
+
+def test_each_field_of_a_form_is_a_statement() -> None:
+    lines = (
+        "Site:        Quay 3, Port of Tolk and its northern pier",
+        "Date/time:   14 February 2025",
+        "Reported by: Jan Ruys",
+    )
+    assert texts("\n".join(lines)) == [" ".join(line.split()) for line in lines]
+    assert texts("The rule is long and it says this: never\nopen: the red valve of pump 12.") == [
+        "The rule is long and it says this: never open: the red valve of pump 12."
+    ]

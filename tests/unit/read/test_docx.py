@@ -484,3 +484,11 @@ def test_the_items_of_a_style_for_a_deeper_list_are_under_the_item_above(tmp_pat
     ):
         word.add_paragraph(text, style=style)
     assert text_of(tmp_path / "a.docx", word) == "1. Not let are:\n    - the office\n        - one desk"
+
+
+def test_struck_out_runs_are_marked_so(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("Dogs are ")
+    paragraph.add_run("allowed ").font.strike = True
+    paragraph.add_run("not allowed.").font.double_strike = False
+    assert text_of(tmp_path / "a.docx", word) == "Dogs are ~~allowed~~ not allowed."
