@@ -144,6 +144,7 @@ _LOG = re.compile(  # the beginning of a line of a log
     r"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 )
 _LONGEST_FIELD = 48
+_CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
@@ -362,9 +363,12 @@ def blocks(text: str) -> Iterator[Block]:
     any text, since its marks are rare in plain text.
     """
     pending: Block | None = None
-    last = ""
+    last = above = ""
     for block, line in _lines(text):
         if pending is None:
+            pending = block
+        elif (number := _is_title(pending, last)) and not _CAPITALS.fullmatch(above) and not _CAPITALS.fullmatch(line):
+            yield pending._replace(kind=BlockKind.HEADING, level=2 + number.count("."), title=last)
             pending = block
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
@@ -374,7 +378,7 @@ def blocks(text: str) -> Iterator[Block]:
         else:
             yield pending
             pending = block._replace(is_loose=True) if len(last) > _WIDE and block.kind is not BlockKind.ROW else block
-        last = line
+        above, last = last, line
     if pending is not None:
         yield pending
 
@@ -442,6 +446,14 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
         and title[-1] not in ".,;"
         and _SETEXT.fullmatch(line) is not None
     )
+
+
+def _is_title(block: Block, line: str) -> str:
+    """The number of a line that stands alone as the heading of a plain text, "1.2" of "1.2 SCOPE OF WORK"; else nothing."""
+    title = (
+        _CAPITALS.fullmatch(line) if block.is_loose and len(line) == block.end - block.start <= _LONGEST_LABEL else None
+    )
+    return title[1] if title else ""
 
 
 def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
@@ -677,10 +689,11 @@ def _without_tags(text: str) -> str:
     def shown(match: re.Match[str]) -> str:
         name = match[1].lower()
         is_markup = name in _VOID or (name in opened and name in closed) or (match[2] and "=" in match[2])
-        return (" " if name in _APART else "") if is_markup else match[0]
+        apart = " · " if name == "li" and match[0][1] != "/" else " " if name in _APART else ""
+        return apart if is_markup else match[0]
 
     lines = text.split("\n")
-    return "\n".join(_TAG.sub(shown, line) if _TAG.sub("", line).strip() else "" for line in lines)
+    return "\n".join(_TAG.sub(shown, line).lstrip("· ") if _TAG.sub("", line).strip() else "" for line in lines)
 
 
 def _marker_kind(line: str) -> str:

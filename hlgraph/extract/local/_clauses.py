@@ -795,7 +795,8 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
     for unit in units:
         asked, question = question, None
         is_prose = unit.kind is BlockKind.PROSE
-        is_answer = is_prose and asked is not None and not _is_question(unit.text)
+        own = text[unit.start : unit.end].lstrip("> ") if is_prose else ""  # without a lead-in
+        is_answer = is_prose and asked is not None and not _is_question(own)
         if (
             asked
             and is_answer
@@ -807,7 +808,7 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
             continue
         if asked and is_open and not is_english(asked.text):
             yield asked
-        if is_prose and _is_question(unit.text):
+        if is_prose and _is_question(own):
             question, end, is_open = unit, unit.end, True
         elif is_whole or not is_prose or not (_is_debris(unit.text) or _is_fragment(text[unit.start : unit.end])):
             yield unit

@@ -48,11 +48,13 @@ class Unit(NamedTuple):
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
-_ONLY_REMARK = re.compile(r"[(\[][^()\[\]]*[)\]][.:;,]?")
+_ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"(?:\.[ \t]?){6}")  # the dots between a heading and its page
 _MARKER = re.compile(rf"{ITEM.pattern}\s*")
-_TERM = re.compile(r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s")  # of an item, before what it says of it
+_TERM = re.compile(
+    r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])"
+)  # of an item, before what it says of it
 _MOST_TERM = 5  # words
 _REFERENCES = re.compile(
     r"(?:\W|\d)*(?:references|bibliography|works cited|further reading|literatur(?:verzeichnis|e)?|quellen|bibliographie"

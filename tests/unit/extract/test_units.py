@@ -164,6 +164,10 @@ def test_the_words_of_a_title_need_no_antecedent() -> None:
         ),
         ("The <b> tag of C:\\Temp\\_x stays.", "The <b> tag of C:\\Temp\\_x stays."),
         ("> [!WARNING]\n> Never open it.", "Warning: Never open it."),
+        (
+            "<p>It stops.</p><ul><li>Seen on P-40</li><li>Not on P-20</li></ul>",
+            "It stops. · Seen on P-40 · Not on P-20",
+        ),
         ("Valve\n: A part that opens.", "Valve: A part that opens."),
         (":::tip Hint\nUse two cores of it all.\n:::", "Hint Use two cores of it all."),
     ],
@@ -221,7 +225,10 @@ def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
     [
         ("It costs ~~49.90~~ 39.90 euros.", ["It costs 39.90 euros."]),
         ("It costs <del>49.90</del> <ins>39.90</ins> euros.", ["It costs 39.90 euros."]),
-        ("- Lions stay.\n- ~~Bears may come in.~~ (repealed)\n- <s>Cats too.</s>", ["Lions stay."]),
+        (
+            "- Lions stay.\n- ~~Bears may come in.~~ (repealed)\n- [ ] ~~Dogs~~ (off)\n- <s>Cats too.</s>",
+            ["Lions stay."],
+        ),
         ("~~Bears may come in.~~", []),
     ],
 )
@@ -263,7 +270,9 @@ def test_a_quotation_of_an_article_has_the_lead_in_right_above_it_alone() -> Non
 
 def test_every_sentence_of_an_item_has_its_term() -> None:
     items = ("**Sill**: The lower edge of a gate. It is made of oak.", "-k, --keep: Keep jobs. Without it, they go.")
-    text = "".join(f"- {item}\n" for item in (*items, "See https://a.org/b now. It helps."))
+    text = "".join(
+        f"- {item}\n" for item in (*items, "See https://a.org/b now. It helps.", "Open it: it is red. Shut it.")
+    )
     assert texts(text) == [
         "Sill: The lower edge of a gate.",
         "Sill: It is made of oak.",
@@ -271,6 +280,8 @@ def test_every_sentence_of_an_item_has_its_term() -> None:
         "-k, --keep: Without it, they go.",
         "See https://a.org/b now.",
         "It helps.",
+        "Open it: it is red.",
+        "Shut it.",
     ]
 
 
@@ -345,3 +356,22 @@ def test_each_field_of_a_form_is_a_statement() -> None:
     assert texts("The rule is long and it says this: never\nopen: the red valve of pump 12.") == [
         "The rule is long and it says this: never open: the red valve of pump 12."
     ]
+
+
+def test_a_quoted_question_stands_before_its_answer_and_a_heading_has_one_colon() -> None:
+    assert texts(f"{WRITER}\n\n> Is the number right?\n\nYes.\n\nIt is mine.") == [
+        f"{WRITER} Is the number right? Yes.",
+        "It is mine.",
+    ]
+    assert texts("# Call us if:\n\n- your sight gets worse") == ["Call us if: your sight gets worse"]
+
+
+def test_a_numbered_line_in_capitals_is_the_heading_of_a_plain_text_unless_it_is_an_item() -> None:
+    text = "1. WHAT HAPPENED\n   The tug struck it.\n\n1.1 OTHERS\n\nNone came then.\n\n2. DAMAGE\n   - Pier: none was left"
+    assert texts(text) == [
+        "1. WHAT HAPPENED: The tug struck it.",
+        "1.1 OTHERS: None came then.",
+        "2. DAMAGE: Pier: none was left",
+    ]
+    assert texts("1. WHITE RICE\n2. BLACK BEANS\n\nBuy it all.") == ["WHITE RICE", "BLACK BEANS", "Buy it all."]
+    assert texts("It is short.\n12 USA WON\nit all.")[-1] == "12 USA WON it all."
