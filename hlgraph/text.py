@@ -144,6 +144,7 @@ _LOG = re.compile(  # the beginning of a line of a log
     r"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
 )
 _LONGEST_FIELD = 48
+_COLUMN = 4  # blanks in a line that divide columns, not sentences
 _CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
@@ -248,7 +249,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
     start = block.start
     for mark in _END.finditer(text, block.start, block.end):
         following = _end_of_space(text, mark.end(), block.end)
-        if following < block.end and _is_end(text, block.start, mark, following):
+        is_column = following - mark.end() >= _COLUMN and text.find("\n", mark.end(), following) < 0
+        if following < block.end and not is_column and _is_end(text, block.start, mark, following):
             spans.append((start, mark.end()))
             start = following
     spans.append((start, block.end))

@@ -347,11 +347,12 @@ def _head_boxes(tree: HtmlElement) -> None:
             box = box.getparent()
         if before is None or before.tag >= heading.tag or box is None or box.tag not in ("aside", "div", "section"):
             continue
-        around = {box, box.getparent()}.intersection(before.iterancestors())
-        after = next((each for each in box.itersiblings() if isinstance(each.tag, str) and _words(each)), None)
-        first = next(each for each in box.iter() if isinstance(each.tag, str) and (each.text or "").strip())
+        first = next((each for each in box.iter() if isinstance(each.tag, str) and (each.text or "").strip()), box)
         is_first = first is heading or heading in first.iterancestors()
-        if around == {box.getparent()} and after is not None and after.tag in _FLOW and is_first:
+        if not is_first or {box, box.getparent()}.intersection(before.iterancestors()) != {box.getparent()}:
+            continue
+        after = next((each for each in box.itersiblings() if isinstance(each.tag, str) and _words(each)), None)
+        if after is not None and after.tag in _FLOW:
             heading.tag, above = "p", before
             text = _words(heading).rstrip(" :")
             for child in list(heading):

@@ -28,7 +28,7 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>")
 _TAG = re.compile(r"<[^<>\n]{0,500}>|\{\\[^{}\n]{0,200}\}")
 _NAMED = re.compile(r"(?:>>\s*)?([A-Z][\w.'’ -]{0,38}[\w.]):\s+(?=\S)")
 _DASH = re.compile(r"^\s*(?:[-–—]|>>+)\s*(?=\S)")
-_SOUND = re.compile(r"(?:<[^<>]*>|\{[^{}]*\})?\s*[♪♫].*")  # what nobody says
+_SOUND = re.compile(r"(?:<[^<>]*>|\{[^{}]*\})?\s*[♪♫].*")  # music, which has no speaker
 _PAUSE = 4.0  # seconds
 _LONG = 600  # characters
 _MOST_MINUTES = 10_000  # a week; more is a damaged clock

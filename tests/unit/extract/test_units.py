@@ -374,4 +374,5 @@ def test_a_numbered_line_in_capitals_is_the_heading_of_a_plain_text_unless_it_is
         "2. DAMAGE: Pier: none was left",
     ]
     assert texts("1. WHITE RICE\n2. BLACK BEANS\n\nBuy it all.") == ["WHITE RICE", "BLACK BEANS", "Buy it all."]
+    assert texts("(a) Open it.      Owner: Ruys     Due: May") == ["Open it. Owner: Ruys Due: May"]
     assert texts("It is short.\n12 USA WON\nit all.")[-1] == "12 USA WON it all."

@@ -14,6 +14,7 @@ import format_samples
 import pyarrow as pa
 import pytest
 from growth import assert_linear
+from pptx import Presentation
 from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
@@ -733,3 +734,32 @@ def test_a_date_that_a_sheet_shows_in_digits_is_the_stored_one(tmp_path: Path) -
     [book] = documents(given(tmp_path, "ods", buffer.getvalue()))
     assert [word in book.text for word in ("2025-08-01", "1 Aug", "01/08/25")] == [True, True, True]
     assert book.text.count("2025-08-01") == 1
+
+
+def test_struck_out_spans_of_slides_and_open_documents_are_marked_so(tmp_path: Path) -> None:
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{uri}:1.0"'
+        for name, uri in (("office", "office"), ("text", "text"), ("style", "style"))
+    )
+    style = '<style:style style:name="T{}"><style:text-properties style:text-line-through-style="{}"/></style:style>'
+    content = (
+        f"<office:document-content{names}><office:automatic-styles>{style.format(1, 'solid')}{style.format(2, 'none')}"
+        '</office:automatic-styles><office:body><office:text><text:p>Dogs are <text:span text:style-name="T1">allowed </text:span>'
+        '<text:span text:style-name="T2">not allowed.</text:span></text:p></office:text></office:body></office:document-content>'
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as package:
+        package.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        package.writestr("content.xml", content)
+    [text] = documents(given(tmp_path, "odt", buffer.getvalue()))
+    show = Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    paragraph = slide.shapes.add_textbox(0, 0, 100, 100).text_frame.paragraphs[0]
+    for words, strike in (("Dogs are ", "noStrike"), ("allowed ", "sngStrike"), ("not allowed.", "")):
+        run = paragraph.add_run()
+        run.text = words
+        run.font._element.set("strike", strike) if strike else None
+    buffer = io.BytesIO()
+    show.save(buffer)
+    [slides] = documents(given(tmp_path, "pptx", buffer.getvalue()))
+    assert text.text == slides.text == "Dogs are ~~allowed~~ not allowed."
