@@ -93,8 +93,8 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> without_running_lines(["Annual report\nIt was dry.\nPage 1 of 2", "Annual report\nIt was wet.\nPage 2 of 2"])
-    ['Annual report\n\nIt was dry.', 'It was wet.']
+    >>> without_running_lines(["Annual report\\nIt was dry.\\nPage 1 of 2", "Annual report\\nIt was wet.\\nPage 2 of 2"])
+    ['Annual report\\n\\nIt was dry.', 'It was wet.']
     """
     edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
     counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
