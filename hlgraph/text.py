@@ -23,6 +23,9 @@ def _names(text: str) -> frozenset[str]:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """A character that no store can hold: NUL, or half of a surrogate pair."""
 
+ITEM = re.compile(r"(?:[-*+•·‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
+"""The mark of a list item at the beginning of a line."""
+
 STOP_WORDS = _names(
     """a about above after again against all also although am an and another any are as at be because been before being
     below between both but by can cannot could did do does doing down during each either else ever every few for from
@@ -41,7 +44,8 @@ _NEVER_LAST = _names(
     """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra
     dra sig dott e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е
     т.к т.д им ул гр sog dipl hptm mevr mej dhr drs dña srta avda exmo exma profa mgr avv dott.ssa sig.ra sig.na geom
-    onor ul inż płk por tzw hr frk проф акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın"""
+    onor ul inż płk por tzw hr frk проф акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın
+    inkl zzgl exkl bspw bijv cda cdta aprox"""
 )
 # The same, if they are not in capitals (FA ends a sentence) and no common first word follows.
 _NEVER_LAST_SMALL = _names("fa med jur rer phil lic ing av")
@@ -131,18 +135,29 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,4}}([^\W_]+(?:['’][^\
 _LINE = re.compile(r"([^\n\r\v\f\x85\u2028\u2029]*+)(?:\r\n|[\n\r\v\f\x85\u2028\u2029])?+")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r"={2,}|-{2,}")
-_ITEM = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s")
 _SPEAKER = re.compile(
     r"(?:\*\*|__)?([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: [A-ZÀ-ÖØ-Þ\d][\w.'’-]{0,30}){0,3})(?:\*\*|__)?:(?:\*\*|__)?[ \t]+(?=\S)"
 )
+_LOGGED = "0123456789[ADFJMNOS"
+_LOG = re.compile(  # the beginning of a line of a log
+    r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|(?:\d{1,3}\.){3}\d{1,3} [\w-]+ "
+    r"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
+)
+_LONGEST_FIELD = 48
+_COLUMN = 4  # blanks in a line that divide columns, not sentences
+_CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
+_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
 _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
+_WRITTEN = re.compile(
+    r"\d{1,2}[:.h]\d\d\b|@"
+)  # a line above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
 _MOST_LEVELS = 6  # of a list whose lines an item carries: their number bounds what a statement repeats
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
-_MARKED = 1000  # a longer line is prose, whatever bars or number signs it contains
+_MARKED = 1000  # a longer line is prose, whatever number signs it contains, unless bars enclose it
 
 # One match is approximately one word piece: see `count_tokens`. The classes are disjoint, so a text never has more pieces
 # than its parts together.
@@ -234,7 +249,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
     start = block.start
     for mark in _END.finditer(text, block.start, block.end):
         following = _end_of_space(text, mark.end(), block.end)
-        if following < block.end and _is_end(text, block.start, mark, following):
+        is_column = following - mark.end() >= _COLUMN and text.find("\n", mark.end(), following) < 0
+        if following < block.end and not is_column and _is_end(text, block.start, mark, following):
             spans.append((start, mark.end()))
             start = following
     spans.append((start, block.end))
@@ -349,21 +365,31 @@ def blocks(text: str) -> Iterator[Block]:
     any text, since its marks are rare in plain text.
     """
     pending: Block | None = None
-    last = ""
+    last = above = ""
     for block, line in _lines(text):
         if pending is None:
+            pending = block
+        elif (number := _is_title(pending, last)) and not _CAPITALS.fullmatch(above) and not _CAPITALS.fullmatch(line):
+            yield pending._replace(kind=BlockKind.HEADING, level=2 + number.count("."), title=last)
             pending = block
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
-        elif _goes_on(pending, last, block, line) and not (speaker(line) and speaker(text, pending.start)):
+        elif _goes_on(pending, last, block, line) and not _is_field(line, text, pending.start):
             pending = pending._replace(end=block.end)
         else:
             yield pending
-            pending = block._replace(is_loose=True) if len(last) > _WIDE else block
-        last = line
+            pending = block._replace(is_loose=True) if len(last) > _WIDE and block.kind is not BlockKind.ROW else block
+        above, last = last, line
     if pending is not None:
         yield pending
+
+
+def _is_field(line: str, text: str, above: int) -> bool:
+    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for."""
+    if speaker(line) and speaker(text, above):
+        return True
+    return ":" in line[:_LONGEST_FIELD] and _FIELD.match(line) is not None and _FIELD.match(text, above) is not None
 
 
 def _lines(text: str) -> Iterator[tuple[Block, str]]:
@@ -405,7 +431,9 @@ def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
             or line.count("\t") >= 2
         ):
             kind = BlockKind.ROW
-    if kind is BlockKind.PROSE and _ITEM.match(line):
+    elif first == line[-1] == "|":
+        kind = BlockKind.ROW
+    if kind is BlockKind.PROSE and ITEM.match(line):
         kind = BlockKind.ITEM
     return Block(start, end, kind, is_loose=is_loose)
 
@@ -422,12 +450,20 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
     )
 
 
+def _is_title(block: Block, line: str) -> str:
+    """The number of a line that stands alone as the heading of a plain text, "1.2" of "1.2 SCOPE OF WORK"; else nothing."""
+    title = (
+        _CAPITALS.fullmatch(line) if block.is_loose and len(line) == block.end - block.start <= _LONGEST_LABEL else None
+    )
+    return title[1] if title else ""
+
+
 def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     """Whether a line continues the paragraph or item above, so that the line break only wraps the text."""
     if block.is_loose or block.kind is not BlockKind.PROSE or above.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return False
     head = line[0]
-    if _UNSPACED_LETTER.match(last[-1]):
+    if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)):
         return False
     if len(last) > _WIDE:
         return head.islower()
@@ -454,6 +490,7 @@ class Context:
         self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
         self._rows: list[str] = []  # the first two of the table
         self._fence = ""  # the line that opens the code
+        self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
 
     def above(self, block: Block) -> str:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
@@ -475,13 +512,24 @@ class Context:
             lead = "".join(text for _, text in self._items)
             self._items.append((indent, f"{' ' * indent}{line}\n" if _is_parent(line) else ""))
             return f"{lead}{' ' * indent}" if lead else ""
+        lead = ""
         if block.kind is BlockKind.PROSE:
+            lead = self._above_quotation(line)
             start, end = block_sentences(self._text, block)[-1]
             self._items = [(-1, f"{self._text[start:end]}\n\n")] if is_lead(self._text[start:end]) else []
             self._markers = {}
         elif block.kind is BlockKind.HEADING:
-            self._items, self._markers = [], {}
-        return ""
+            self._items, self._markers, self._writers = [], {}, {}
+        return lead
+
+    def _above_quotation(self, line: str) -> str:
+        """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
+        depth = line[: len(line) - len(line.lstrip("> \t"))].count(">")
+        kept = {level: each for level, each in self._writers.items() if (level <= depth or _WRITTEN.search(each))}
+        if depth and self._items and self._items[-1][0] < 0:
+            kept = {level: each for level, each in kept.items() if level < depth} | {depth: self._items[-1][1]}
+        self._writers = kept
+        return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
 
     def _above_code(self, line: str) -> str:
         fence, self._rows = self._fence, []
@@ -562,7 +610,9 @@ _EMPHASIS = re.compile(
 _HALF = re.compile(  # the emphasis of several sentences
     r"\A\s*(\*{1,3}|_{1,3})(?=[A-ZÀ-Þ\"'“(])(?!.*\1)|(?<=[.!?:;)])(?:\*{1,3}|_{1,3})\Z", re.DOTALL
 )
-_STRUCK = re.compile(r"~~(?=[^\s~])([^~\n]{1,500})(?<=\S)~~")
+STRUCK = re.compile(r"~~(?=[^\s~])[^~\n]{1,500}(?<=\S)~~|<(del|s|strike)\b[^<>]{0,200}>[^<]{1,500}</\1>", re.IGNORECASE)
+"""What a Markdown text has struck out."""
+
 _ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
 _WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
@@ -584,9 +634,9 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|[a-zA-Z]{2,31});")
 def plain(text: str) -> str:
     r"""The text of a sentence or heading as a reader of Markdown sees it: without the marks of links, emphasis, code and notes.
 
-    A link becomes its label, a picture its description, a span of code its words. A badge (a picture in a link) and the
-    definition of a link leave nothing. HTML tags go if they are known and closed in the same text. What is no markup
-    stays: ``2 * 3 * 4``, ``snake_case``, ``__init__``, ``vector<T>``.
+    A link becomes its label, a picture its description, a span of code its words. A badge (a picture in a link), the definition
+    of a link and what is struck out leave nothing. HTML tags go if they are known and closed in the same text. What is no
+    markup stays: ``2 * 3 * 4``, ``snake_case``, ``__init__``, ``vector<T>``.
 
     Examples
     --------
@@ -603,14 +653,14 @@ def plain(text: str) -> str:
         text = _CODE_SPAN.sub(keep, text)
     if "[" in text:
         text = _without_links(text)
+    if "~~" in text or "</" in text:
+        text = STRUCK.sub("", text)
     if "<" in text:
         text = _without_tags(_WEB_ADDRESS.sub(r"\1", text))
     if "**" in text or "__" in text:
         text = _BOLD.sub(r"\2", text)
     if "*" in text or "_" in text:
         text = _HALF.sub("", _EMPHASIS.sub(lambda match: match[1] or match[2], text))
-    if "~~" in text:
-        text = _STRUCK.sub(r"\1", text)
     if "\\" in text and not _COMMAND.search(text):
         text = _ESCAPE.sub(lambda match: match[1] or "", text)
     if "{" in text:
@@ -641,10 +691,11 @@ def _without_tags(text: str) -> str:
     def shown(match: re.Match[str]) -> str:
         name = match[1].lower()
         is_markup = name in _VOID or (name in opened and name in closed) or (match[2] and "=" in match[2])
-        return (" " if name in _APART else "") if is_markup else match[0]
+        apart = " · " if name == "li" and match[0][1] != "/" else " " if name in _APART else ""
+        return apart if is_markup else match[0]
 
     lines = text.split("\n")
-    return "\n".join(_TAG.sub(shown, line) if _TAG.sub("", line).strip() else "" for line in lines)
+    return "\n".join(_TAG.sub(shown, line).lstrip("· ") if _TAG.sub("", line).strip() else "" for line in lines)
 
 
 def _marker_kind(line: str) -> str:

@@ -353,6 +353,18 @@ def list_marks(form: str, first: int = 1) -> Iterator[str]:
     return (f"{number}{'.' if number.isdecimal() else ')'}" if number else "-" for number in numbers)
 
 
+def struck(text: str) -> str:
+    """A text as Markdown strikes it out, between its white space.
+
+    Examples
+    --------
+    >>> struck("49.90 "), struck(" ")
+    ('~~49.90~~ ', ' ')
+    """
+    words = text.strip()
+    return text.replace(words, f"~~{words}~~", 1) if words else text
+
+
 def list_item(text: str, label: str, *, level: int) -> str:
     """A line of Markdown for an item of a list: its label is the marker if it can be, else its first words.
 

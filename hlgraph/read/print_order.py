@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
@@ -69,6 +69,74 @@ def rejoined(pages: Sequence[str]) -> list[str]:
     for at in divided * 2:  # a word may be divided twice
         pages[at] = _SPLIT.sub(whole, pages[at])
     return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
+
+
+_EDGE = 3  # lines at the top and at the bottom of a page
+_NUMBER = re.compile(r"\d{1,5}")
+_MOST_NUMBERS = 6  # in a line
+_OFTEN = 3  # pages
+_FEWEST = 3  # words of a running line with a number that grows: "Step 2" is a heading
+_WORDS = re.compile(r"[^\W\d_]+")
+_PAGE_WORDS = frozenset(
+    re.findall(r"\w+", "page pages seite p pp pg pág página páginas pagina sida side strona of von de sur di van av z")
+)
+
+
+def without_running_lines(pages: Sequence[str]) -> list[str]:
+    """Pages with each line that runs along their tops or bottoms once, as a paragraph, and without the numbers of pages.
+
+    Such a line is the same on at least two pages, and on three or a third of them, but for a number that grows as the pages do.
+
+    Parameters
+    ----------
+    pages : texts with line breaks; rows of tables do not count
+
+    Examples
+    --------
+    >>> without_running_lines(["Annual report\\nIt was dry.\\nPage 1 of 2", "Annual report\\nIt was wet.\\nPage 2 of 2"])
+    ['Annual report\\n\\nIt was dry.', 'It was wet.']
+    """
+    edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
+    counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
+    running = {sign for sign, count in counts.items() if count > 1 and count >= min(_OFTEN, len(pages) / 3)}
+    if not running:
+        return [*pages]
+    seen: set[tuple[str, int | None]] = set()
+    kept = []
+    for page, signs in zip(pages, edges, strict=True):
+        lines = page.split("\n")
+        for place, each in signs.items():
+            own = running.intersection(each)
+            if own and (own & seen or any(_is_number_of_page(*sign) for sign in own)):
+                lines[place] = ""
+            elif own:
+                lines[place] = f"\n{lines[place]}\n"
+            seen |= own
+        kept.append(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n"))
+    return kept
+
+
+def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
+    """The lines at the edges of a page and of its tables: the place of each, with the forms in which it may run over pages.
+
+    These are the line, and the line without a number that may grow as the pages do, with their difference. A line that is a
+    sentence does not run.
+    """
+    shown = [place for place, line in enumerate(lines) if line.strip()]
+    parts = [list(part) for is_row, part in groupby(shown, key=lambda place: "|" in lines[place]) if not is_row]
+    for place in dict.fromkeys(place for part in parts for place in (*part[:_EDGE], *part[-_EDGE:])):
+        line = " ".join(lines[place].split())
+        words = _WORDS.findall(line.casefold())
+        if len(words) >= _FEWEST and line[-1] in ".!?;,:":
+            continue
+        numbers = list(_NUMBER.finditer(line))[:_MOST_NUMBERS]
+        own = [(f"{line[: each.start()]}#{line[each.end() :]}", int(each[0]) - page) for each in numbers]
+        is_title = len(words) >= _FEWEST or _PAGE_WORDS.issuperset(words)
+        yield place, [*([(line, None)] if words else []), *(own if is_title else [])]
+
+
+def _is_number_of_page(line: str, offset: int | None) -> bool:
+    return offset is not None and _PAGE_WORDS.issuperset(_WORDS.findall(line.casefold()))
 
 
 def _keeps_hyphen(left: str, right: str) -> bool:

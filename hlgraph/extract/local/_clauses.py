@@ -633,9 +633,22 @@ def names_title(noun: str, title: Title) -> bool:
     if noun not in SELF_NOUNS or KIND_OF_NOUN.get(noun) == "work":  # a film may have any title
         return noun in SELF_NOUNS
     described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
-    nouns = {words.rsplit(" ", 1)[-1].lower() for words in (title.bare, described)}
+    nouns = {head_noun(words) for words in (title.bare, described)}
+    if noun in title.bare.lower().split() and noun not in nouns:
+        return False
     own = {noun for noun in nouns if KIND_OF_NOUN.get(noun) in ("place", "organization")}
     return not own or noun in own or not own.isdisjoint(SYNONYMS.get(noun, ()))
+
+
+def head_noun(title: str) -> str:
+    """The noun in lower case that says what a title is: "minutes" of "Minutes of the school board".
+
+    Parameters
+    ----------
+    title : a title, or what it is described as
+    """
+    inner = _INNER.search(title)
+    return title[: inner.start() if inner else None].rsplit(" ", 1)[-1].lower()
 
 
 def _named(sentence: Tagged, title: Title, at: int) -> Iterator[Subject]:
@@ -693,6 +706,7 @@ def _coordinated(sentence: Tagged, at: int) -> list[str]:
 
 # What a sentence asserts: whether anything, and whether it is denied, reported, future or conditional. English only.
 
+_INNER = re.compile(r" (?:of|for|to|from|by|with|about|on) (?=(?:the |an? |our |your )?[a-z])")
 _ENGLISH = word_set(
     """the and is of to was in for with that not he she it said will would may has had are at by on you your if"""
 )
@@ -772,43 +786,51 @@ def statements(units: Sequence[Unit], text: str) -> tuple[Unit, ...]:
     tuple
         The units that state something.
     """
-    if not is_english(text):
-        return tuple(units)
-    return tuple(_stating(units, text)) or tuple(units)
+    return tuple(_stating(units, text, is_whole=not is_english(text))) or tuple(units)
 
 
-def _stating(units: Sequence[Unit], text: str) -> Iterator[Unit]:
+def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Unit]:
     question: Unit | None = None
     end, is_open = 0, False
     for unit in units:
         asked, question = question, None
-        if unit.kind is not BlockKind.PROSE:
-            yield unit
-        elif _is_question(unit.text):
-            question, end, is_open = unit, unit.end, True
-        elif asked and (_is_reply(text, asked, unit) if is_open else goes_on(text, end, unit)):
+        is_prose = unit.kind is BlockKind.PROSE
+        own = text[unit.start : unit.end].lstrip("> ") if is_prose else ""  # without a lead-in
+        is_answer = is_prose and asked is not None and not _is_question(own)
+        if (
+            asked
+            and is_answer
+            and (_is_reply(text, asked, unit, is_any=is_whole) if is_open else goes_on(text, end, unit))
+        ):
             yield unit._replace(start=asked.start if is_open else unit.start, text=f"{asked.text} {unit.text}")
-            question = asked if _is_asking(text, asked) else None
+            question = asked if _is_asking(text, asked, is_any=is_whole) else None
             end, is_open = unit.end, False
-        elif not _is_debris(unit.text) and not _is_fragment(text[unit.start : unit.end]):
+            continue
+        if asked and is_open and not is_english(asked.text):
+            yield asked
+        if is_prose and _is_question(own):
+            question, end, is_open = unit, unit.end, True
+        elif is_whole or not is_prose or not (_is_debris(unit.text) or _is_fragment(text[unit.start : unit.end])):
             yield unit
+    if question and is_open and not is_english(question.text):
+        yield question
 
 
-def _is_reply(text: str, question: Unit, unit: Unit) -> bool:
+def _is_reply(text: str, question: Unit, unit: Unit, *, is_any: bool) -> bool:
     is_next = not text[question.end : unit.start].strip("*_ \t\n\r")
-    return is_next and (_REPLY.match(unit.text) is not None or _is_asking(text, question))
+    return is_next and (_REPLY.match(unit.text) is not None or _is_asking(text, question, is_any=is_any))
 
 
-def _is_asking(text: str, question: Unit) -> bool:
+def _is_asking(text: str, question: Unit, *, is_any: bool) -> bool:
     """Whether a question is a paragraph and awaits an answer; "But why?" goes on with a thought."""
-    return _ASKING.match(question.text) is not None and stands_alone(text, question)
+    return (is_any or _ASKING.match(question.text) is not None) and stands_alone(text, question)
 
 
 def _is_question(text: str) -> bool:
     bare = text.rstrip(_EDGE)
     if len(bare) > _LONGEST_QUESTION or ": " in bare:  # what stands before a colon may state something
         return False
-    return bare.endswith("?") and not _INNER_END.search(bare) and not _QUESTION_LABEL.match(text) and is_english(text)
+    return bare.endswith("?") and not _INNER_END.search(bare) and not _QUESTION_LABEL.match(text)
 
 
 def _is_debris(text: str) -> bool:
@@ -908,7 +930,8 @@ _WHO = (
 )
 # A clause follows: "noted that", "says the mill is"; or the quotation stands before: "…," Ada Roe said.
 _SAID = re.compile(
-    rf"{_WHO}(?:, (?P<apposed>{_NAME}),|(?:, (?!and |but |[A-Z])[^,.“”\"]{{1,90}}){{1,2}},)?(?: (?:has|have|had|also|first|later"
+    rf"{_WHO}(?: \[[^\[\]]{{1,60}}\])?"
+    rf"(?:, (?P<apposed>{_NAME}),|(?:, (?!and |but |[A-Z])[^,.“”\"]{{1,90}}){{1,2}},)?(?: (?:has|have|had|also|first|later"
     rf"|previously|then|specifically)){{0,2}}"
     rf" (?P<verb>{_SAY})\b(?P<after>,? that\b|[:,]? [“\"]|[.,](?=[ \"”]|$)|$"
     r"| (?:on|in|to|of) [^,.]{1,40} that\b| (?:\w+,? ){1,4}that\b| (?:(?:the|a|an|it|he|she|they|its|his|her"
@@ -923,6 +946,7 @@ _SAY_THAT = word_set(
 )
 _PLAIN_SAY = _ALWAYS_SAY | word_set("wrote writes noted explained added recalled quipped")
 _INVERTED = re.compile(rf"[”\"’],? (?:{_SAY}) (?P<who>(?:the )?{_NAME}|he|she|(?:the|a|an) [a-z-]+(?: [a-z-]+)?)")
+_CONCEDED = re.compile(r"[\w,] (?:although|though|whereas|because|since|after|when|if) $")  # not the main clause
 _ACCORDING = re.compile(
     rf"\b[Aa]ccording to (?P<who>(?:(?:the|an?) )?{_NAME}|(?:the|an?|his|her|its|their) [a-z-]+(?: (?!published|of"
     rf"|by|in|from|on|that|who)[a-z-]+)?)"
@@ -1013,6 +1037,8 @@ def _is_past(sentence: Tagged) -> bool:
         if tag == "v":
             if _REDUCED.match(tags, at) and tags[at - 1 : at] != "h":
                 continue
+            if at and tags[at - 1] in "dk" and tags[at + 1 : at + 2] in ("n", "z") and word.endswith("ed"):
+                continue  # "the dashed line"
             return word not in _SAME_IN_PRESENT or (at > 0 and words[at - 1].lower() in ("he", "she", "it"))
         return word in _PAST
     return False
@@ -1039,6 +1065,8 @@ def _sayer(text: str, mentions: Sequence[MentionSpan], words: frozenset[str]) ->
     if match := _INVERTED.search(text):
         return _sayer_name(match, mentions)
     for match in _SAID.finditer(text):
+        if _CONCEDED.search(text, max(0, match.start() - 12), match.start()):
+            continue
         after, verb = match["after"], match["verb"]
         ends = after is not None and after[:1] in (".", ",", "") and not after.endswith(("that", "“", '"'))
         if verb in _SAY_THAT and not (after or "").endswith("that"):

@@ -395,7 +395,7 @@ def _self_contained(unit: Unit, title: Title) -> str:
         context.append(title.full)
     if unit.heading and unit.heading != title.full and unit.heading.lower() not in unit.text.lower():
         context.append(unit.heading)
-    return f"{', '.join(context)}: {unit.text}" if context else unit.text
+    return f"{', '.join(context).rstrip(' :')}: {unit.text}" if context else unit.text
 
 
 def _context(unit: Unit, title: Title, evidence: Shape, *, is_first: bool) -> Iterator[MentionSpan]:

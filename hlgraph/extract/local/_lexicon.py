@@ -18,9 +18,11 @@ def _lines(text: str) -> frozenset[str]:
 _MONTHS = """January February March April May June July August September October November December"""
 MONTHS = tuple(_MONTHS.split())
 
-CALENDAR = word_set("monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter") | {
-    month.lower() for month in MONTHS
-}
+CALENDAR = word_set(
+    """monday tuesday wednesday thursday friday saturday sunday spring summer autumn winter montag dienstag mittwoch donnerstag
+freitag samstag sonntag segunda terça quarta quinta sexta sábado lunes martes miércoles jueves viernes maandag dinsdag
+woensdag donderdag vrijdag zaterdag zondag lundi mardi mercredi jeudi vendredi samedi dimanche"""
+) | {month.lower() for month in MONTHS}
 
 DEMONYMS = word_set(
     """african afghan albanian algerian american anglo arab arabic argentine argentinian armenian asian australian austrian
@@ -44,7 +46,8 @@ western central"""
 
 # Sentences often begin with these words, which are then removed from the front of a name ("Former President ...").
 OPENERS = STOP_WORDS | word_set(
-    """even back like according accordingly across actually additionally ago almost alone along alongside already although
+    """selon según siehe ohne esta este estas estes essa esse isto ces cet cette zie volgens segundo het een dit deze wij zij
+even back like according accordingly across actually additionally ago almost alone along alongside already although
 altogether amid among amongst annually anyone anything apart apparently appointed approximately around aside based
 basically because being besides born both built certain clearly commonly compared composed conceived concerning
 consequently considering contrary conversely created currently described designed despite developed directed due
@@ -65,7 +68,7 @@ wherever whether whichever while whoever written yes yesterday yet"""
 )
 GERMAN_OPENERS = word_set(
     """der die das den dem des ein eine einer einen einem eines im am beim zum zur nach vor seit mit auf bei für es er sie
-wir ich ihr sein seine ihre dieser diese dieses"""
+wir ich ihr sein seine ihre dieser diese dieses ist sind war wer wie was wann wo ohne siehe zwei drei vier kein keine"""
 )
 # Not names on their own at the beginning of a sentence or in a heading; they may be part of a longer name.
 ORDINARY = (
@@ -125,7 +128,9 @@ working works world worldwide writer writers writing year years young younger yo
 _ENDINGS = """ing ed ly tion tions sion ment ments ness ity ism ship ance ence"""
 COMMON_ENDINGS = tuple(_ENDINGS.split())
 
-HONORIFICS = word_set("mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor")
+HONORIFICS = word_set(
+    "mr mrs ms miss mx dr prof professor sir dame rev reverend hon herr frau monsieur madame señor mevr dhr mej senhor signor"
+)
 
 ROLES = word_set(
     """president chancellor premier senator congressman congresswoman governor mayor judge justice general colonel captain
@@ -193,7 +198,7 @@ GENERIC = (
 republic section treaty war wars century street web tv dvd dvds cd cds ep eps lp lps fm vhs phd ph.d ba b.a ma m.a
 bs b.s mvp ceo cfo cto ad bc am pm no nr vol op rpm usd gmt utc est pst et al cm mm km kg dj vs pc mp suv ii iii iv
 no.1 play game part black white red blue green gold silver platinum saint st allies axis heaven give jr sr junior
-baronet house uss hms zip go cat box he in senior fall elder musical finals universe northeast southeast northwest
+baronet house uss hms zip go cat box true false he in senior fall elder musical finals universe northeast southeast northwest
 southwest midwest liberal conservative labor labour eve"""
     )
     | _lines(

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, SYNONYMS, may_be_person, tag_of
+from hlgraph.extract.local._clauses import KIND_OF_NOUN, SYNONYMS, head_noun, may_be_person, tag_of
 from hlgraph.extract.local._names import (
     Shape,
     Token,
@@ -273,8 +273,8 @@ class _Section:
         if self._title:
             described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
             for words in (title.bare, described):
-                if words.rsplit(" ", 1)[-1].lower() in KIND_OF_NOUN:
-                    self._describe(self._title, words)
+                if head_noun(words) in KIND_OF_NOUN:
+                    self._describe(self._title, head_noun(words))
 
     def _describe(self, name: str, words: str) -> None:
         """Note what a name is: the last word of each part of a noun phrase, "a film director and writer"."""
@@ -322,7 +322,7 @@ class _Section:
                 self._kinds.setdefault(name, kind)
             if _IS_MADE.match(text, mention.end):
                 self._things.add(name)
-            if KIND_OF_NOUN.get(mention.name.rsplit(" ", 1)[-1].lower()) in ("place", "organization"):
+            if KIND_OF_NOUN.get(head_noun(mention.name)) in ("place", "organization"):
                 self._describe(mention.name, mention.name)
         self._before = [*self._before[1 - _NEAR :], _Sentence(unit, mentions, subject, defines)]
 

@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
-from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, is_lead, is_separator, plain, speaker
+from hlgraph.text import (
+    ITEM,
+    STRUCK,
+    Block,
+    BlockKind,
+    Context,
+    block_sentences,
+    blocks,
+    is_lead,
+    is_separator,
+    plain,
+    speaker,
+)
 
 
 class Unit(NamedTuple):
@@ -36,9 +48,19 @@ class Unit(NamedTuple):
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
+_ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"(?:\.[ \t]?){6}")  # the dots between a heading and its page
-_MARKER = re.compile(r"(?:[-*+•‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.)\s+(?:\[[ xX]\]\s+)?")
+_MARKER = re.compile(rf"{ITEM.pattern}\s*")
+_TERM = re.compile(
+    r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])"
+)  # of an item, before what it says of it
+_MOST_TERM = 5  # words
+_REFERENCES = re.compile(
+    r"(?:\W|\d)*(?:references|bibliography|works cited|further reading|literatur(?:verzeichnis|e)?|quellen|bibliographie"
+    r"|bibliograf[ií]a|références|referencias|referências|literatuur)\W*",
+    re.IGNORECASE,
+)
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -184,7 +206,7 @@ def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
-            lead = " ".join(_words(_unmarked(line.strip())) for line in lead.splitlines() if line.strip())
+            lead = " ".join(_lead(line) for line in lead.splitlines() if line.strip())
             yield from ((unit, lead) for unit in _prose(text, block, heading, lead, has_words=has_words))
     yield from ((unit, "") for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
 
@@ -193,9 +215,11 @@ def _without_bars(match: re.Match[str]) -> str:
     return match[0].replace("|", _BAR)
 
 
-def _unmarked(line: str) -> str:
-    marker = _MARKER.match(line)
-    return line[marker.end() :] if marker else line
+def _lead(line: str) -> str:
+    """The words of a lead-in, or of an item above, with the colon that divides them from those of the item."""
+    marker = _MARKER.match(line.strip())
+    words = _words(line.strip()[marker.end() :] if marker else line)
+    return words if not words or words[-1] in ".:：!?,;" else f"{words}:"
 
 
 def _words(text: str) -> str:
@@ -216,20 +240,28 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
         run_in = None
     label = f"{_words(run_in['name'])}: " if run_in else _label(text, block)
     is_contents = _LEADER.search(text, block.start, block.end) is not None
-    for start, end in block_sentences(text, block):
+    is_whole = heading != "" and _REFERENCES.fullmatch(heading) is not None
+    for start, end in [(block.start, block.end)] if is_whole else block_sentences(text, block):
         if is_contents and (_LEADER.search(text, start, end) or not _HAS_LETTER.search(text, start, end)):
             continue
         if run_in and end <= run_in.end() < block.end:
             continue
         begin = first if start == block.start else start
         words = _words(text[begin:end])
-        if _HAS_WORD.search(words):
+        is_struck = len(words) < end - begin and STRUCK.search(text, begin, end) is not None
+        if _HAS_WORD.search(words) and not (
+            _ONLY_REMARK.fullmatch(words) and (is_struck or not _HAS_LETTER.search(words))
+        ):
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
             yield Unit(begin, end, f"{lead} {label if start > block.start else ''}{words}".lstrip(), heading, kind)
 
 
 def _label(text: str, block: Block) -> str:
-    """The label of a line of a dialogue, as "BEN: ": in capitals, or if the line before or after it has one, too."""
+    """The label of a line, as "BEN: ": the term of an item; a speaker in capitals, or if the line before or after has one."""
+    if block.kind is BlockKind.ITEM and (marker := _MARKER.match(text, block.start, block.end)):
+        term = _TERM.match(text, marker.end(), block.end)
+        words = _words(term[1]).strip("*_") if term else ""
+        return f"{words}: " if 0 < len(words.split()) <= _MOST_TERM else ""
     name = speaker(text, block.start)
     if not name or _QUESTION.match(f"{name}:") or _ANSWER.match(f"{name}:"):
         return ""
@@ -356,6 +388,9 @@ _VALUE = re.compile(
     r"|(?<![\w.,-])(?P<era>\d{1,4}\s(?:BCE?|CE|AD)\b|AD\s\d{1,4}\b|\d{1,2}(?:st|nd|rd|th)[\s-]century(?:\sBCE?)?|(?:1\d|20)\d0s\b)"
     rf"|(?<![\w.,$€£#:/+])(?P<year>{_YEAR})(?![\w:/%]|[.,]\d)"
 )
+_COUNTS = re.compile(r"(?:^|[ ;])(?!Years|Dates|Seasons|Series)[^\W\d_]{2,}[^\Wisu]s: $")  # Ferries: 1200
+_LONGEST_COUNTS = 40
+_SIGN = re.compile(r"(?:^|[ (])([-−])$")
 _COUNTED = re.compile(r"\s(?:[a-z]+[a-rt-z]s|people|men|women|children)\b")
 _YEAR_CUE = re.compile(
     r"(?:\b(?:in|since|from|until|till|by|of|to|and|during|before|after|early|late|mid|circa|year|around|the|between)|[(–,—-]|\bc\.)\s?$",
@@ -396,7 +431,9 @@ def values(text: str) -> list[MentionSpan]:
         elif match["year"] and _is_count(text, match):
             continue
         kind = "number" if group == "number" else "date"
-        result.append(MentionSpan(match.start(), match.end(), " ".join(name.split()), kind))
+        sign = _SIGN.search(text, max(0, match.start() - 2), match.start()) if kind == "number" else None
+        start = sign.start(1) if sign else match.start()
+        result.append(MentionSpan(start, match.end(), " ".join(f"{text[start : match.start()]}{name}".split()), kind))
     return result
 
 
@@ -416,6 +453,11 @@ def _date(day: str | None, month: str, year: str | None) -> str:
 
 def _is_count(text: str, match: re.Match[str]) -> bool:
     """Whether a number between 1000 and 2099 counts things: "1500 people"."""
+    if _COUNTS.search(text, max(0, match.start() - _LONGEST_COUNTS), match.start()) and text[match.end() :][:1] in (
+        "",
+        ";",
+    ):
+        return True  # the label of a cell
     if not _COUNTED.match(text, match.end()):
         return False
     return not _YEAR_CUE.search(text, max(0, match.start() - 12), match.start())

@@ -80,6 +80,8 @@ def _document(origin: Origin, data: bytes, options: ReadOptions, *, reader: type
     blocks = joined_items(reader(lines).blocks())
     title = clean_title(lines.about.pop("title", ""))
     metadata: dict[str, MetadataValue] = {**lines.about}
+    authors = tuple(filter(None, map(str.strip, lines.about.get("author", "").split("; "))))
+    metadata |= {"author": authors} if len(authors) > 1 else {}
     return document_of(produced, blocks, title=title, metadata=metadata, warnings=(*warnings, *lines.unread.warnings()))
 
 

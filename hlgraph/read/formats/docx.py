@@ -26,6 +26,7 @@ from hlgraph.read.notation import (
     local_name,
     numeral,
     shifted,
+    struck,
     symbol,
 )
 from hlgraph.read.options import ReadOptions
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+_DEEPER = re.compile(r"List (?:Bullet|Number|Continue) ([2-5])")
 _DEEPEST = 6
 _WIDEST = 64  # columns that one cell may span
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
@@ -84,6 +86,7 @@ class _Style(NamedTuple):
     level: int = 0  # of a heading
     number: str = ""  # id of its list
     list_level: int | None = None
+    depth: int = 0  # of its items, though each level may have a list of its own
     is_hidden: bool = False
     is_title: bool = False
 
@@ -96,7 +99,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
     styles: dict[str, _Style] = {}
     for style in word.styles:
         ancestor: BaseStyle | None = style
-        level, number, list_level, is_hidden = 0, "", None, False
+        level, number, list_level, depth, is_hidden = 0, "", None, 0, False
         is_title = style.name == "Title"
         for _ in range(10):  # in a damaged file a style may be its own ancestor
             if ancestor is None:
@@ -105,6 +108,8 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
             match = _HEADING.fullmatch(name)
             if not level and (match or name == "Title"):
                 level = min(int(match.group(1)), _DEEPEST) if match else 1
+            deeper = _DEEPER.fullmatch(name)
+            depth = depth or (int(deeper[1]) - 1 if deeper else 0)
             in_list = child(ancestor.element, "pPr", "numPr")
             if not number and in_list is not None:
                 number = attribute(child(in_list, "numId"), "val")
@@ -112,7 +117,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
                 list_level = int(place) if place in _LIST_LEVELS else None
             is_hidden = is_hidden or is_on(child(ancestor.element, "rPr", "vanish"))
             ancestor = getattr(ancestor, "base_style", None)
-        styles[style.style_id] = _Style(level, number, list_level, is_hidden, is_title)
+        styles[style.style_id] = _Style(level, number, list_level, depth, is_hidden, is_title)
     return styles
 
 
@@ -288,7 +293,7 @@ class _Reader:
             title = clean_title(f"{label} {text}" if label else text)
             self.title = self.title or (clean(title) if style.is_title else "")
             return f"{'#' * style.level} {title}", False
-        return (text, False) if label is None else (list_item(text, label, level=level), True)
+        return (text, False) if label is None else (list_item(text, label, level=max(level, style.depth)), True)
 
     def note(self, kind: str, reference: Element) -> tuple[str, list[tuple[str, bool]]]:
         """The mark of a note, and its paragraphs at the first reference to it."""
@@ -425,7 +430,10 @@ class _Line:
         vanish = child(properties, "vanish")
         is_hidden = is_on(vanish) if vanish is not None else is_hidden or style.is_hidden
         shift = attribute(child(properties, "vertAlign"), "val")
+        begin = len(self._texts)
         self.read(run, is_hidden=is_hidden, shift=shift if shift in _SHIFTED else "")
+        if is_on(child(properties, "strike")) or is_on(child(properties, "dstrike")):
+            self._texts[begin:] = [struck("".join(self._texts[begin:]))]
 
     def _add(self, text: str, *, is_hidden: bool, shift: str = "") -> None:
         if is_hidden:

@@ -304,9 +304,15 @@ def _inner(part: Message) -> list[Message]:
 
 
 def _best(parts: list[Message]) -> list[Message]:
-    """Of the forms of one text the plain one, if it has text; else the last one, which is the richest."""
+    """Of the forms of one text the plain one, if it has half of the words of the last one, which is the richest; else that."""
     plain = [part for part in parts if part.get_content_type() == "text/plain" and _content(part).strip()]
+    rich = next((each for each in parts[-1].walk() if each.get_content_type() == "text/html"), None) if parts else None
+    if plain and rich is not None and 2 * len(_content(plain[0]).split()) < len(_TAG.sub(" ", _content(rich)).split()):
+        return parts[-1:]
     return plain[:1] or parts[-1:]
+
+
+_TAG = re.compile(r"<(?:(style|script|title)\b.*?</\1|[^<>]*)>|&nbsp;", re.IGNORECASE | re.DOTALL)
 
 
 def _content(part: Message) -> str:
@@ -333,13 +339,35 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
         except ImportError as error:
             raise MissingExtraError("html", "reading mail written in HTML") from error
         notes += page.warnings if page.text else ()
-        yield page.text or _plain(text)
+        yield _with_writers(page.text or _plain(text))
     elif part.get_content_type() == "text/calendar":
         yield _event(text)
     elif str(part.get_param("format", "")).lower() == "flowed":
-        yield _marked(_unflowed(text))
+        yield _with_writers(_marked(_unflowed(text)))
     else:
-        yield _marked(text)
+        yield _with_writers(_marked(text))
+
+
+_HEADER = re.compile(  # above a mail that a program of offices quotes without marks
+    r"^(?P<top>[*_]*(?:From|Von|De|Van|Da|Från|Fra):[*_]* ?(?P<who>[^\n]{2,200}?)\s*\n+"
+    r"[*_]*(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)(?: el| em)? ?:[*_]*"
+    r" ?(?P<when>[^\n]{6,80})\n"
+    r"(?:\n*[*_]*(?:To|An|À|A|Para|Aan|Till|Til|Cc|Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto|Ämne|Emne) ?:[^\n]*\n)+)",
+    re.MULTILINE,
+)
+
+
+def _with_writers(text: str) -> str:
+    """The text of a mail with the mails below it, which only a header divides from it, as quotations of their writers."""
+    headers = [*_HEADER.finditer(text)][:_MOST_LEVELS]
+    parts = [text[: headers[0].start()] if headers else text]
+    for depth, header in enumerate(headers):
+        end = headers[depth + 1].start() if depth + 1 < len(headers) else len(text)
+        writer = f"{' '.join(header['who'].split())}, {header['when'].strip(' *_')}:".replace("\\", "")
+        above = f"{header['top'].rstrip()}\n\n{writer}\n\n"
+        for level, part in ((depth, above), (depth + 1, text[header.end() : end].lstrip())):
+            parts.append(re.sub(r"^(?=[^|\s])", "> " * level, part, flags=re.MULTILINE))
+    return "".join(parts)
 
 
 _EVENT = re.compile(r"(SUMMARY|DTSTART|DTEND|LOCATION|ORGANIZER|ATTENDEE|STATUS|DESCRIPTION)(?:;[^:\n]*)?:(.*)")

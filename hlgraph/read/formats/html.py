@@ -261,6 +261,7 @@ _INLINE = re.compile(
 _PARAGRAPHS = ("address", "figcaption", "legend", "summary")
 _CONTAINERS = ("aside", "center", "details", "dialog", "fieldset", "figure", "hgroup", "marquee", "search")
 _LOOSE = ("article", "body", "div", "footer", "header", "main", "section")  # may hold text beside blocks
+_STRUCK = re.compile(r"line-through")
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
 _STRIPPED = "stripped"
 _EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
@@ -277,7 +278,9 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         _remove(element)
     for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
         element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
+    _list_items_of_word(tree)
     _move_notes(tree)
+    _head_boxes(tree)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
@@ -295,8 +298,69 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
 
 _CONTROLS = "|".join(  # links for editors and readers, beside headings and references
     f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
-    for name in ("mw-editsection", "mw-cite-backlink", "headerlink", "anchorjs-link", "hash-link")
+    for name in ("mw-editsection", "mw-cite-backlink", "headerlink", "anchorjs-link", "hash-link", "noprint")
 ) + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
+
+
+_IN_LIST = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
+_BULLET = "*[contains(@style, 'mso-list:Ignore') or contains(@style, 'mso-list: Ignore')]"
+
+
+def _list_items_of_word(tree: HtmlElement) -> None:
+    """Make lists of the paragraphs that a page saved by Word shows as items, in place; the drawn number of a heading stays."""
+    for paragraph in list(tree.iter("p")):
+        level = _IN_LIST.search(str(paragraph.get("style", "")))
+        drawn = paragraph.xpath(f".//{_BULLET}[not(ancestor::{_BULLET})]") if level else []
+        if level is None or not drawn:
+            continue
+        is_number = any(sign.isdigit() for sign in _words(drawn[0]))
+        for each in drawn:
+            _remove(each)
+        above = paragraph.getprevious()
+        kind = "ol" if is_number else "ul"
+        place = above if above is not None and above.get("class") == _STRIPPED else None
+        if place is None:
+            place = paragraph.makeelement(kind, {"class": _STRIPPED})
+            paragraph.addprevious(place)
+        for _ in range(int(level[1]) - 1):
+            if not len(place):
+                break
+            inner = place[-1].find("ul") if place[-1].find("ul") is not None else place[-1].find("ol")
+            if inner is None:
+                inner = place.makeelement(kind)
+                place[-1].append(inner)
+            place = inner
+        paragraph.tag, paragraph.tail = "li", None
+        place.append(paragraph)
+
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+def _head_boxes(tree: HtmlElement) -> None:
+    """Make labels of the headings of a box inside a section, in place, so that the text after the box keeps its own heading."""
+    above: HtmlElement | None = None
+    for heading in list(tree.iter(*_HEADINGS)):
+        box = heading.getparent()
+        before, above = above, heading
+        while box is not None and len(box) == 1 and not (box.text or "").strip():
+            box = box.getparent()
+        if before is None or before.tag >= heading.tag or box is None or box.tag not in ("aside", "div", "section"):
+            continue
+        first = next((each for each in box.iter() if isinstance(each.tag, str) and (each.text or "").strip()), box)
+        is_first = first is heading or heading in first.iterancestors()
+        if not is_first or {box, box.getparent()}.intersection(before.iterancestors()) != {box.getparent()}:
+            continue
+        after = next((each for each in box.itersiblings() if isinstance(each.tag, str) and _words(each)), None)
+        if after is not None and after.tag in _FLOW:
+            heading.tag, above = "p", before
+            text = _words(heading).rstrip(" :")
+            for child in list(heading):
+                heading.remove(child)
+            heading.text = text if text[-1:] in "?!." else f"{text}:"
+
+
+_FLOW = ("blockquote", "figure", "ol", "p", "table", "ul")
 
 
 def _mark_quotes(tree: HtmlElement) -> None:
@@ -322,6 +386,21 @@ def _move_notes(tree: HtmlElement) -> None:
     notes = {each.get("id"): each for each in tree.xpath("//*[@id]") if _is_note(each)}
     for section in tree.xpath("//*[@role='doc-endnotes' or contains(concat(' ', @class, ' '), ' footnotes ')]"):
         notes.update((each.get("id"), each) for each in section.iter("li") if each.get("id"))
+    anchors = {each.get("name") or each.get("id"): each for each in tree.iter("a")}
+    for (
+        name,
+        back,
+    ) in anchors.items():  # as word processors write notes: two links to one another, the second one before the note
+        target = str(back.get("href", ""))[1:]
+        block = next(back.iterancestors("p", "li"), None)
+        if (
+            name
+            and block is not None
+            and name not in notes
+            and _is_back(anchors.get(target), name, seen=back, block=block)
+        ):
+            own = block.getparent()
+            notes[name] = own if own.get("id") and own.get("id") in name else block
     if not notes:
         return
     own_links = {link for note in notes.values() for link in note.iter("a")}
@@ -344,6 +423,15 @@ def _move_notes(tree: HtmlElement) -> None:
     for block, each in moved.items():
         for note in reversed(each):
             block.addnext(note)
+
+
+def _is_back(link: HtmlElement | None, name: str, *, seen: HtmlElement, block: HtmlElement) -> bool:
+    """Whether a link leads to the named one, which is the first word of its block and stands in another one."""
+    if link is None or link is seen or link.get("href") != f"#{name}":
+        return False
+    return _words(block).startswith(_words(seen)) and not _words(
+        next(link.iterancestors("p", "li", "td"), link)
+    ).startswith(_words(link))
 
 
 def _is_note(element: HtmlElement) -> bool:
@@ -404,6 +492,8 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "p"
     elif tag == "menu":
         element.tag = "ul"
+    elif tag == "strike" or (is_free and _STRUCK.search(str(element.get("style", "")))):
+        element.tag = "del"
     elif is_free:
         element.tag = _STRIPPED
 

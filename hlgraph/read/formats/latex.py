@@ -145,6 +145,7 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
         walk = _Walk(produced, theorems={name: title for name, title in _THEOREM.findall(text) if title})
         title, date = (clean(walk.declared(name, text)) for name in ("title", "date"))
         authors, notes = walk.authors(text)
+        thanks = walk.notes("title", text)
         blocks = list(walk.blocks(_nodes(text[begin.end() if begin else 0 : end if end >= 0 else None])))
     except RecursionError as error:
         raise ReadError(origin.uri, "nests groups too deeply, or leaves many open", "check it with chktex") from error
@@ -155,7 +156,7 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     }
     title = clean_title(title)
     if title:
-        blocks.insert(0, heading(title, 1))
+        blocks[:0] = [heading(title, 1), *thanks]
     return document_of(
         produced, blocks, title=title, metadata=metadata, warnings=(*warnings, *walk.unread.warnings()), part="its body"
     )
@@ -233,8 +234,13 @@ class _Walk:
         self._symbols: Any = LatexNodes2Text(math_mode="verbatim", keep_comments=False)
 
     def declared(self, name: str, text: str) -> str:
-        """What the macro of a name declares, such as ``title``; empty if it is not there."""
-        return next((self.line(nodes) for nodes in _declarations(name, text)), "")
+        """What the macro of a name declares without its notes, such as ``title``; empty if it is not there."""
+        return self.line([node for node in _flat(next(_declarations(name, text), [])) if _macro(node) not in _NOTES])
+
+    def notes(self, name: str, text: str) -> list[str]:
+        """The notes in what the macro of a name declares."""
+        nodes = _flat(next(_declarations(name, text), []))
+        return [f"[{self.line(_argument(node))}]" for node in nodes if _macro(node) in _NOTES]
 
     def authors(self, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names of the authors, and the lines and notes below them, such as their affiliations."""

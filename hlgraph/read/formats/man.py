@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
@@ -33,10 +33,11 @@ _SIGNS = {
 }
 # fmt: on
 _ONE = {"-": "-", "e": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", "`": "`", "\\": "\\", ".": ".", '"': ""}
-_BREAKS = _names("PP P LP sp TP TQ IP HP RS RE nf fi Pp It Bl El Bd Ed EX EE in ti ad na ta")
-_BULLET = re.compile(r"^[•*o-]\n(?=\S)", re.MULTILINE)  # of an item, above its text
-_MARKED = re.compile(r"^(\d{1,3}[.)])\n(?=\S)", re.MULTILINE)
+_BREAKS = _names("PP P LP sp TP IP HP RS RE nf fi Pp It Bl El Bd Ed EX EE in ti ad na ta")
+_BULLET = re.compile(r"[•*o-]|\d{1,3}[.)]")  # of an item
+_TAG, _AS_IS = "\1", "\2"  # before what names an item, and before a line that is not filled
 _FORM = re.compile(r"[lrcnasLRCNAS^][^lrcnasLRCNAS^\s|,]*")  # of a column
+_UNFILLED, _REFILLED = _names("nf EX Bd"), _names("fi EE Ed")
 _FONTS = _names("B I BI BR IB IR RB RI SM SB")
 _DROPPED = _names("de de1 am ig")
 _INLINE = _names(
@@ -61,8 +62,7 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     """
     source, warnings = decode(origin, data, encoding=options.encoding)
     lines = [*_lines(source, Produced(origin, len(data), options.max_bytes))]
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    text = _MARKED.sub(r"\1 ", _BULLET.sub("- ", text))
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(_filled(lines))).strip()
     if not text:
         raise ReadError(origin.uri, "is empty: it holds macros alone", "read it with --format text to keep all of it")
     named = re.search(r"^[.']\s*(?:TH|Dt)\s+(.+)$", source, re.MULTILINE)
@@ -73,25 +73,49 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 
 def _lines(source: str, produced: Produced) -> Iterator[str]:
-    """The lines of the text, with an empty line at the end of each paragraph."""
+    """The lines of the text, an empty one at the end of a paragraph, with signs before tags and lines that are not filled."""
     skipped = ""  # the macro that ends the skipped lines; blanks may precede its name
+    is_filled, is_tag = True, False
     lines = iter(source.splitlines())
     for line in lines:
+        is_macro = line[:1] in (".", "'")
+        name, _, rest = line[1:].lstrip().partition(" ") if is_macro else ("", "", "")
         if skipped:
-            if line[:1] in (".", "'") and line[1:].split(maxsplit=1)[:1] == [skipped]:
-                skipped = ""
-            continue
-        if line[:1] not in (".", "'"):
-            yield _plain(line).strip()
-            continue
-        name, _, rest = line[1:].lstrip().partition(" ")
-        if name in _DROPPED:
+            skipped = "" if is_macro and name == skipped else skipped
+        elif name in _DROPPED:
             named = rest.split()[0 if name == "ig" else 1 :]
             skipped = named[0] if named else "."
         elif name == "TS":
             yield from ("", _table(takewhile(lambda each: not re.match(r"[.']\s*TE\b", each), lines), produced), "")
         else:
-            yield from _macro(name, rest)
+            if name in _UNFILLED or name in _REFILLED:
+                is_filled = name in _REFILLED
+            for text in _macro(name, rest) if is_macro else [_plain(line).strip()]:
+                sign = _TAG if is_tag else "" if is_filled or text[:1] in ("#", _TAG) else _AS_IS
+                yield f"{sign}{text}" if text else ""
+                is_tag = is_tag and not text
+            is_tag = is_tag or name in ("TP", "TQ")
+
+
+def _filled(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with those of a paragraph joined, and an item with what names it in front: ``- --keep: Keep finished jobs.``."""
+    tag, words = "", list[str]()
+    for line in chain(lines, [""]):
+        is_tag = line.startswith(_TAG)
+        if line and not is_tag and line[0] not in ("#", "|", _AS_IS):
+            words.append(line)
+            continue
+        if is_tag and tag and not words:
+            tag = f"{tag}, {line[1:]}"
+            continue
+        if tag or words:
+            body = " ".join(words)
+            mark = "-" if not tag[:1].isdigit() else tag
+            named = f"- {tag}: {body}".rstrip(": ")
+            yield (f"{mark} {body}" if _BULLET.fullmatch(tag) else named) if tag else body
+        tag, words = line[1:] if is_tag else "", []
+        if not is_tag:
+            yield line.removeprefix(_AS_IS)
 
 
 def _table(source: Iterable[str], produced: Produced) -> str:
@@ -167,7 +191,7 @@ def _macro(name: str, rest: str) -> Iterator[str]:
     elif name in _BREAKS:
         yield ""
         if name in ("IP", "It") and words:
-            yield _running(words[:1] if name == "IP" else words)
+            yield _TAG + _running(words[:1] if name == "IP" else words)
     elif name in ("UR", "MT", "TP", "Nd", "Xr", "Fl", "Ar", "Op") or name in _INLINE:
         yield f"— {' '.join(words)}" if name == "Nd" else _running([name, *words])
 

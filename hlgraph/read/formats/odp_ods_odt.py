@@ -19,7 +19,7 @@ from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._blocks import Unread, document_of, heading, slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
-from hlgraph.read.notation import list_marks
+from hlgraph.read.notation import list_marks, struck
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell, Grid, sheet_markdown
 from hlgraph.records import Document, MetadataValue
@@ -37,6 +37,7 @@ _FIELDS = {
     "description": "description",
 }
 _BREAK = "\n\n"
+_DIGITS = re.compile(r"[\d./-]+")  # a date as a sheet shows it, which may be read in two ways
 _MOST_ROWS = 20_000_000  # including empty ones, which cost nothing here
 _GONE = ("tracked-changes", "annotation", "forms", "sequence-decls", "variable-decls", "index-source")
 
@@ -72,6 +73,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
             origin.uri, reason, f"rename it, or add --format {actual}" if actual else "save it as ODT, ODS or ODP"
         )
     produced = Produced(origin, len(data), options.max_bytes)
+    _strike(content, body)
     flow = Flow(body, produced, blocks={**_BLOCKS, "list": _Lists(content, styles).read}, inlines=_INLINES)
     title, metadata = _properties(flow, about)
     if kind == "odp":
@@ -236,6 +238,19 @@ def _rows(table: Element, *, is_head: bool = False) -> Iterator[tuple[Element, b
             yield from _rows(child, is_head=is_head or tag_of(child) == "table-header-rows")
 
 
+def _strike(content: Element, body: Element) -> None:
+    """Mark the spans that a style of the file strikes out as Markdown does, in place."""
+    names = {
+        attribute(style, "name")
+        for style in below(content, "style")
+        for properties in children(style, "text-properties")
+        if attribute(properties, "text-line-through-style") not in ("", "none")
+    }
+    for span in below(body, "span") if names else ():
+        if attribute(span, "style-name") in names and len(span) == 0:
+            span.text = struck(span.text or "")
+
+
 def _cells(flow: Flow, row: Element, *, is_head: bool) -> Iterator[Cell]:
     """The cells with text or a span, at their columns. Empty cells may be repeated up to the last column of a sheet."""
     at = 0
@@ -257,7 +272,8 @@ def _cell_text(flow: Flow, cell: Element) -> str:
     value = attribute(cell, "date-value") or attribute(cell, "value") or attribute(cell, "string-value")
     if attribute(cell, "formula") and not shown and not value:
         flow.unread["formula without a stored value"] += 1
-    return clean_title(clean(shown or value))
+    is_day = attribute(cell, "value-type") == "date" and _DIGITS.fullmatch(shown)
+    return clean_title(clean(value.removesuffix("T00:00:00") if is_day and value else shown or value))
 
 
 def _repeated(element: Element, name: str) -> int:

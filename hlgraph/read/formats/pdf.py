@@ -16,7 +16,7 @@ from hlgraph.read.content import Origin, clean, clean_title, given_title, parser
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import has_rtl, rejoined
+from hlgraph.read.print_order import has_rtl, rejoined, without_running_lines
 from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
@@ -106,7 +106,7 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             pages.append("\n\n".join(filter(None, (text, *lines))))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     # a line of a page that begins with "# " is code, no heading of Markdown
-    return [_NO_HEADING.sub("    ", page) for page in rejoined(pages)], comments
+    return [_NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(pages))], comments
 
 
 def _without_breaks(text: str) -> str:

@@ -23,6 +23,7 @@ from hlgraph.read.notation import (
     local_name,
     numeral,
     shifted,
+    struck,
 )
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import Cell, Grid
@@ -244,6 +245,7 @@ def _runs(element: Element) -> Iterator[str]:
         kind = local_name(each)
         if kind == "r" or (kind == "fld" and attribute(each, "type") != "slidenum"):
             text = "".join(part.text or "" for part in each if local_name(part) == "t")
+            text = struck(text) if attribute(child(each, "rPr"), "strike") in ("sngStrike", "dblStrike") else text
             shift = attribute(child(each, "rPr"), "baseline", default="0")
             yield shifted(text, is_raised=not shift.startswith("-")) if shift.strip("-0%") else text
         elif kind == "br":

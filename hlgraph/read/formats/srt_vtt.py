@@ -28,6 +28,7 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>")
 _TAG = re.compile(r"<[^<>\n]{0,500}>|\{\\[^{}\n]{0,200}\}")
 _NAMED = re.compile(r"(?:>>\s*)?([A-Z][\w.'’ -]{0,38}[\w.]):\s+(?=\S)")
 _DASH = re.compile(r"^\s*(?:[-–—]|>>+)\s*(?=\S)")
+_SOUND = re.compile(r"(?:<[^<>]*>|\{[^{}]*\})?\s*[♪♫].*")  # music, which has no speaker
 _PAUSE = 4.0  # seconds
 _LONG = 600  # characters
 _MOST_MINUTES = 10_000  # a week; more is a damaged clock
@@ -141,7 +142,7 @@ def _cues(block: list[str], unread: Unread) -> Iterator[Cue]:
     cue = Cue(start, end, "", "")
     for line in block[at + 1 :]:
         for voice, part in _voices(line):
-            is_turn = _DASH.search(part) is not None
+            is_turn = _DASH.search(part) is not None or _SOUND.fullmatch(part) is not None
             said = " ".join(html.unescape(_TAG.sub("", _DASH.sub("", part))).split())
             named = _NAMED.match(said) if not voice else None
             name = named[1] if named else voice
@@ -175,7 +176,7 @@ def _voices(line: str) -> Iterator[tuple[str, str]]:
     """The parts of a line with their ``<v Name>``; the name is empty before the first one."""
     at, name = 0, ""
     for voice in _VOICE.finditer(line):
-        if line[at : voice.start()].strip():
+        if line[at : voice.start()].strip(" \t-–—>"):
             yield name, line[at : voice.start()]
         name, at = clean_title(html.unescape(voice[1])), voice.end()
     if line[at:].strip():

@@ -56,13 +56,13 @@ class TestPropositionText:
             "Intro  spans\ntwo lines here and more words.",
             "See **the [manual](http://a.org/(b))** now.",
             "first",
-            "second",
+            "[x] second",
         ]
         assert [p.text for p in found] == [
             "Intro spans two lines here and more words.",
             "See the manual now.",
             "first",
-            "second",
+            "[x] second",
         ]
 
     def test_rows_carry_the_labels_of_their_columns(self) -> None:
@@ -506,3 +506,52 @@ def test_time_is_linear_whatever_the_text(unit: str) -> None:
     started = time.process_time()
     extract(text, "Foo Bar", "Heading")
     assert time.process_time() - started < 5  # a quadratic step takes minutes
+
+
+@pytest.mark.parametrize(
+    "title", ["Minutes of the allotment committee", "Letter to a school", "Report on the new bank"]
+)
+def test_a_noun_inside_a_title_is_not_the_title(title: str) -> None:
+    noun = title.rsplit(" ", 1)[-1]
+    found = [each.text for each in extract(f"Bo Falk came. The {noun} did not agree.", title).propositions]
+    assert not any(f"[{title}]" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "details"),
+    [
+        ("The dashed line shows it.", ()),
+        ("Try a failed job.", ()),
+        ("The company sold a failed bank.", ("past",)),
+        ("The committee failed.", ("past",)),
+        ("Vik [vik2019] claims that sound is enough.", ("said by Vik",)),
+        ("The light was out, although the log says it was repaired.", ("past",)),
+        ("Hals [3, 4] said that it was lost.", ("past", "said by Hals")),
+    ],
+)
+def test_the_stance_of_participles_and_of_cited_authors(text: str, details: tuple[str, ...]) -> None:
+    assert set(only(text).details) == set(details)
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("| Year | Ferries |\n| --- | --- |\n| 2023 | 1200 |", ["2023"]),
+        ("| Item | Founded |\n| --- | --- |\n| x | 1931 |", ["1931"]),
+        ("| Item | Change |\n| --- | --- |\n| x | -12% |", ["-12%"]),
+        ("| Item | Paid |\n| --- | --- |\n| x | TRUE |", []),
+    ],
+)
+def test_the_values_of_cells_are_what_their_labels_say(row: str, found: list[str]) -> None:
+    assert names(row) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Selon Marc Dupuis, la ville ne peut pas payer.", ["Marc Dupuis"]),
+        ("Ohne BPA ist der Kocher nicht teuer.", ["BPA"]),
+    ],
+)
+def test_the_first_word_of_a_sentence_in_another_language_is_no_part_of_a_name(text: str, found: list[str]) -> None:
+    assert names(text) == found

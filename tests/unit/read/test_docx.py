@@ -473,3 +473,22 @@ def test_comments_stand_after_what_they_are_about_if_the_options_ask_for_them(tm
     lines = [line for line in document.text.splitlines() if line]
     assert lines[:3] == ["The price is 12.", "Comment by Ane Vik: Without tax?", "End."]
     assert lines[-2:] == ["Comment: Why?", "Comment by Bo: Of nothing."]
+
+
+def test_the_items_of_a_style_for_a_deeper_list_are_under_the_item_above(tmp_path: Path) -> None:
+    word = docx.Document()
+    for text, style in (
+        ("Not let are:", "List Number"),
+        ("the office", "List Bullet 2"),
+        ("one desk", "List Bullet 3"),
+    ):
+        word.add_paragraph(text, style=style)
+    assert text_of(tmp_path / "a.docx", word) == "1. Not let are:\n    - the office\n        - one desk"
+
+
+def test_struck_out_runs_are_marked_so(tmp_path: Path) -> None:
+    word = docx.Document()
+    paragraph = word.add_paragraph("Dogs are ")
+    paragraph.add_run("allowed ").font.strike = True
+    paragraph.add_run("not allowed.").font.double_strike = False
+    assert text_of(tmp_path / "a.docx", word) == "Dogs are ~~allowed~~ not allowed."

@@ -413,3 +413,76 @@ def test_marked_words_in_code_stay_in_their_place(tag: str, tmp_path: Path) -> N
     [document] = read([str(tmp_path / "a.html")])
     assert isinstance(document, Document)
     assert "The apt purge package -y command removes it." in document.text.replace("`", "")
+
+
+def _body(html: str, folder: Path) -> str:
+    path = folder / "page.html"
+    path.write_text(f"<html><head><title>Page</title></head><body>{html}</body></html>")
+    [document] = read([str(path)])
+    assert isinstance(document, Document)
+    return document.text
+
+
+@pytest.mark.parametrize(
+    "struck",
+    ["<del>{}</del>", "<s>{}</s>", "<strike>{}</strike>", "<span style='text-decoration: line-through'>{}</span>"],
+)
+def test_what_a_page_strikes_out_is_marked_so(struck: str, tmp_path: Path) -> None:
+    assert (
+        _body(f"<p>It costs {struck.format('49.90')} 39.90 euros.</p>", tmp_path) == "It costs ~~49.90~~ 39.90 euros."
+    )
+
+
+def test_the_heading_of_a_box_is_a_label_and_the_text_after_the_box_keeps_its_section(tmp_path: Path) -> None:
+    box = "<div><h3>What to know</h3><ul><li>Walkers may cross.</li></ul></div>"
+    text = _body(
+        f"<article><h1>A bridge</h1><p>It is shut.</p><h2>Costs</h2><p>They rose.</p>{box}<p>Shops fear it.</p></article>",
+        tmp_path,
+    )
+    assert text.endswith("## Costs\n\nThey rose.\n\nWhat to know:\n\n- Walkers may cross.\n\nShops fear it.")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>A</h1><div><h2>B</h2><p>One.</p></div><div><h2>C</h2><p>Two.</p></div>",
+        "<h1>A</h1><div><div><h2>B</h2></div><p>One.</p></div><h2>C</h2><p>Two.</p>",
+        "<h1>A</h1><p>Zero.</p><div><h2>B</h2></div><p>One.</p><h2>C</h2><p>Two.</p>",
+    ],
+)
+def test_the_headings_of_sections_stay_headings(html: str, tmp_path: Path) -> None:
+    assert [line for line in _body(f"<main>{html}</main>", tmp_path).split("\n") if line[:1] == "#"] == [
+        "# A",
+        "## B",
+        "## C",
+    ]
+
+
+def test_the_lists_and_notes_of_a_page_saved_by_a_word_processor(tmp_path: Path) -> None:
+    def item(level: int, sign: str, text: str) -> str:
+        return (
+            f"<p class=MsoListParagraph style='mso-list:l0 level{level} lfo1'><![if !supportLists]><span>"
+            "<span style='mso-list:Ignore'>"
+            f"{sign}<span>&nbsp; </span></span></span><![endif]>{text}<o:p></o:p></p>"
+        )
+
+    mark = "<a style='mso-footnote-id:ftn1' href='#_ftn{0}' name='_ftnref{0}'><span>[{0}]</span></a>"
+    note = "<div style='mso-element:footnote' id=ftn{0}><p><a href='#_ftnref{0}' name='_ftn{0}'>[{0}]</a> {1}</p></div>"
+    text = _body(
+        f"<p>Omar asked{mark.format(1)} and paid{mark.format(2)}.</p>{item(1, '·', 'Hoses off.')}{item(2, 'o', 'Plot 14 may.')}"
+        f"{item(1, '·', 'No sprinklers.')}<p>Then:</p>{item(1, '1.', 'Go.')}"
+        f"<div>{note.format(1, 'Twice.')}{note.format(2, 'In cash.')}</div>",
+        tmp_path,
+    )
+    assert text == (
+        "Omar asked[1] and paid[2].\n\n[1] Twice.\n\n[2] In cash.\n\n"
+        "- Hoses off.\n  - Plot 14 may.\n- No sprinklers.\n\nThen:\n\n1. Go."
+    )
+
+
+def test_two_links_to_one_another_in_a_list_of_contents_are_no_note(tmp_path: Path) -> None:
+    text = _body(
+        "<p><a name='t1' href='#s1'>1</a> Costs</p><p>Words.</p><p><a name='s1' href='#t1'>1</a> Costs rose.</p>",
+        tmp_path,
+    )
+    assert text == "1 Costs\n\nWords.\n\n1 Costs rose."

@@ -14,6 +14,7 @@ import format_samples
 import pyarrow as pa
 import pytest
 from growth import assert_linear
+from pptx import Presentation
 from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
@@ -643,3 +644,122 @@ def test_an_invitation_says_what_and_when(tmp_path: Path) -> None:
     assert found.text.splitlines() == [
         *("Event: Review, seals and more", "Start: 2026-03-09T09:00:00", "End: 2026-03-10", "Organizer: ada@a"),
     ]
+
+
+ALTERNATIVES = (
+    "From: a@b.org\nSubject: Offer\nContent-Type: multipart/alternative; boundary=x\n\n--x\nContent-Type: text/plain\n\n{}\n"
+    "--x\nContent-Type: text/html\n\n<style>p{{margin:0}}</style><p>The new price is 58 francs from May on.</p>\n--x--\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("plain", "read_as"),
+    [
+        ("(HTML only)", "The new price is 58 francs from May on."),
+        ("The new price is 58 francs.", "The new price is 58 francs."),
+    ],
+)
+def test_a_mail_whose_plain_form_says_little_is_read_from_its_rich_form(
+    plain: str, read_as: str, tmp_path: Path
+) -> None:
+    [mail] = documents(given(tmp_path, "eml", ALTERNATIVES.format(plain)))
+    assert mail.text == read_as
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Von: Tom Ash <t@a.org>\nGesendet: Dienstag, 18. März 2025 09:41\nAn: Ruth\nBetreff: Offer\n",
+        "From: Tom Ash <t@a.org>\n\nSent: Tuesday, 18 March 2025 09:41\n\nTo: Ruth\n\nSubject: Offer\n",
+    ],
+)
+def test_a_mail_below_a_header_is_a_quotation_of_its_writer(header: str, tmp_path: Path) -> None:
+    [mail] = documents(
+        given(
+            tmp_path,
+            "eml",
+            f"From: r@b.org\nContent-Type: text/plain; charset=utf-8\n\nNo.\n\n{header}\nIt is dear.\n\nTom\n",
+        )
+    )
+    when = header.partition(", ")[2].partition("\n")[0]
+    day = header.partition(",")[0].rpartition(" ")[2]
+    assert mail.text.endswith(f"\n\nTom Ash <t@a.org>, {day}, {when}:\n\n> It is dear.\n\n> Tom")
+
+
+def test_a_manual_page_has_its_options_as_items_and_its_lines_filled(tmp_path: Path) -> None:
+    source = (
+        ".TH A 1\n.SH OPTIONS\n.TP\n.BR \\-k ,\n.TQ\n\\-\\-keep\nKeep jobs.\nWithout\n.I it\nthey go.\n.TP\n\\-n\n"
+        ".IP \\(bu 2\nOne\nthing\n.IP 1. 2\nFirst\n.PP\nTwo\nlines\n.nf\na b\nc d\n.fi\n"
+    )
+    [page] = documents(given(tmp_path, "man", source))
+    assert page.text == (
+        "# OPTIONS\n\n- -k,, --keep: Keep jobs. Without it they go.\n\n- -n\n\n- One thing\n\n1. First\n\nTwo lines\n\na b\nc d"
+    )
+
+
+@pytest.mark.parametrize("dash", ["- ", "– ", ">> "])
+def test_a_dash_before_a_voice_and_the_notes_of_music_are_nobody_s_words(dash: str, tmp_path: Path) -> None:
+    lines = f"{dash}<v Ben>I will not</v>\n{dash}<v Cora>Nobody does</v>\n\n00:03.000 --> 00:04.000\n♪ music ♪\n"
+    [talk] = documents(given(tmp_path, "vtt", f"WEBVTT\n\n00:01.000 --> 00:02.000\n{lines}"))
+    assert talk.text == "Ben: I will not\n\nCora: Nobody does\n\n♪ music ♪"
+
+
+def test_a_title_of_latex_stands_without_its_notes_and_the_authors_of_asciidoc_are_several(tmp_path: Path) -> None:
+    source = "\\title{Sorting gravel\\thanks{Paid by Tolk.}}\\begin{document}Words.\\end{document}"
+    [paper] = documents(given(tmp_path, "latex", source))
+    assert (paper.title, paper.text) == ("Sorting gravel", "# Sorting gravel\n\n[Paid by Tolk.]\n\nWords.")
+    [guide] = documents(given(tmp_path, "asciidoc", "= Weir\nIlse Tarn <i@w.org>; Bo Falk\n\nWords."))
+    assert guide.metadata["author"] == ("Ilse Tarn <i@w.org>", "Bo Falk")
+
+
+def test_a_date_that_a_sheet_shows_in_digits_is_the_stored_one(tmp_path: Path) -> None:
+    cell = (
+        '<table:table-cell office:value-type="{}" office:{}-value="2025-08-01"><text:p>{}</text:p></table:table-cell>'
+    )
+    cells = (
+        cell.format("date", "date", "01/08/25")
+        + cell.format("date", "date", "1 Aug")
+        + cell.format("string", "string", "01/08/25")
+    )
+    sheet = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">'
+        f'<office:body><office:spreadsheet><table:table table:name="S"><table:table-row>{cells}</table:table-row></table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as package:
+        package.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        package.writestr("content.xml", sheet)
+    [book] = documents(given(tmp_path, "ods", buffer.getvalue()))
+    assert [word in book.text for word in ("2025-08-01", "1 Aug", "01/08/25")] == [True, True, True]
+    assert book.text.count("2025-08-01") == 1
+
+
+def test_struck_out_spans_of_slides_and_open_documents_are_marked_so(tmp_path: Path) -> None:
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{uri}:1.0"'
+        for name, uri in (("office", "office"), ("text", "text"), ("style", "style"))
+    )
+    style = '<style:style style:name="T{}"><style:text-properties style:text-line-through-style="{}"/></style:style>'
+    content = (
+        f"<office:document-content{names}><office:automatic-styles>{style.format(1, 'solid')}{style.format(2, 'none')}"
+        '</office:automatic-styles><office:body><office:text><text:p>Dogs are <text:span text:style-name="T1">allowed </text:span>'
+        '<text:span text:style-name="T2">not allowed.</text:span></text:p></office:text></office:body></office:document-content>'
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as package:
+        package.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        package.writestr("content.xml", content)
+    [text] = documents(given(tmp_path, "odt", buffer.getvalue()))
+    show = Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    paragraph = slide.shapes.add_textbox(0, 0, 100, 100).text_frame.paragraphs[0]
+    for words, strike in (("Dogs are ", "noStrike"), ("allowed ", "sngStrike"), ("not allowed.", "")):
+        run = paragraph.add_run()
+        run.text = words
+        run.font._element.set("strike", strike) if strike else None
+    buffer = io.BytesIO()
+    show.save(buffer)
+    [slides] = documents(given(tmp_path, "pptx", buffer.getvalue()))
+    assert text.text == slides.text == "Dogs are ~~allowed~~ not allowed."

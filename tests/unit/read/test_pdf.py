@@ -18,7 +18,7 @@ from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import in_reading_order, rejoined
+from hlgraph.read.print_order import in_reading_order, rejoined, without_running_lines
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
@@ -594,3 +594,33 @@ def test_close_cells_are_apart_if_the_page_draws_spaces(*, gap: float, are_space
     assert is_table is (are_spaces_drawn or gap > 6)
     assert is_table is ("| Town | Opened | Opened by | Visitors |" in found.text)
     assert "The towns of the valley and their bridges are listed here." in found.text
+
+
+@pytest.mark.parametrize(
+    ("pages", "kept"),
+    [
+        (
+            ["Tolk Board\nIt was dry.\nPage 1 of 2", "Tolk Board\nIt was wet.\nPage 2 of 2"],
+            ["Tolk Board\n\nIt was dry.", "It was wet."],
+        ),
+        (["It was dry.\n7", "It was wet.\n8", "It was hot.\n9"], ["It was dry.", "It was wet.", "It was hot."]),
+        (
+            ["Dry.\nTolk annual report 2024 – 1", "Wet.\nTolk annual report 2024 – 2"],
+            ["Dry.\n\nTolk annual report 2024 – 1", "Wet."],
+        ),
+        (
+            ["Words.\nTitle 7:24 PM\n| a | b |\nMore.", "Title 7:24 PM"],
+            ["Words.\n\nTitle 7:24 PM\n\n| a | b |\nMore.", ""],
+        ),
+        (["Step 1\nOpen it.", "Step 2\nShut it."], None),
+        (["The pump number 1 was made in Sarn.", "The pump number 2 was made in Sarn."], None),
+        (["Item 12 4.50\nItem 13 4.50", "Item 14 4.50\nItem 15 4.80"], None),
+        (["| Site 1 | 5 |", "| Site 2 | 5 |"], None),
+        (["2024\nDry.", "2024\nWet."], None),
+        (["Chair", *"abcdefgh", "Chair"], None),
+    ],
+)
+def test_a_line_that_runs_over_the_pages_stands_once_and_no_other_line_goes(
+    pages: list[str], kept: list[str] | None
+) -> None:
+    assert without_running_lines(pages) == (kept or pages)
