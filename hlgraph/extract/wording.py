@@ -39,7 +39,7 @@ _UNTIL = 6  # number of words after "not" before an "until": "was not opened unt
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
-_IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[sxz]|ch|sh)$")
+_IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[aious]s|[xz]|ch|sh)$")
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
 _BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_NUMERALS)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term

@@ -45,7 +45,10 @@ from hlgraph.retrieve.steps.suggest import (
     texts_of,
 )
 
-_TOLERANCE = 1e-2  # of the shares, which are summed: the best 40 statements are those at 1e-6
+_TOLERANCE = {
+    "question": 1e-2,
+    "partition": 1e-6,
+}  # of the shares; they are summed, and the best 40 statements stay the same
 
 Vector = NDArray[np.float64]
 _Sighting = tuple[Vector, Vector]
@@ -236,7 +239,9 @@ class GlobalRetriever:
                 continue
             with session.step("walk") as step:
                 asked = np.stack([queries[item] for item in every])
-                shares = around.shares([[item] for item in every], asked, walk=self.walk, tolerance=_TOLERANCE)
+                shares = around.shares(
+                    [[item] for item in every], asked, walk=self.walk, tolerance=_TOLERANCE[self.parts]
+                )
                 step.count = len(around.ids)
                 step.details = {"walkers": len(every), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
