@@ -312,7 +312,7 @@ def _best(parts: list[Message]) -> list[Message]:
     return plain[:1] or parts[-1:]
 
 
-_TAG = re.compile(r"<(?:(style|script|title)\b.*?</\1|[^<>]*)>|&nbsp;", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(?:(style|script|title)\b[^<]*</\1|[^<>]*)>|&nbsp;", re.IGNORECASE)
 
 
 def _content(part: Message) -> str:
@@ -349,10 +349,11 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
 
 
 _HEADER = re.compile(  # above a mail that a program of offices quotes without marks
-    r"^(?P<top>[*_]*(?:From|Von|De|Van|Da|Från|Fra):[*_]* ?(?P<who>[^\n]{2,200}?)\s*\n+"
+    r"^(?P<top>[*_]*(?:From|Von|De|Van|Da|Från|Fra):[*_]* ?(?P<who>[^\n]{2,200}?)[^\S\n]*\n{1,3}"
     r"[*_]*(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)(?: el| em)? ?:[*_]*"
     r" ?(?P<when>[^\n]{6,80})\n"
-    r"(?:\n*[*_]*(?:To|An|À|A|Para|Aan|Till|Til|Cc|Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto|Ämne|Emne) ?:[^\n]*\n)+)",
+    r"(?:\n{0,3}[*_]*(?:To|An|À|A|Para|Aan|Till|Til|Cc|Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto"
+    r"|Ämne|Emne) ?:[^\n]*\n)+)",
     re.MULTILINE,
 )
 

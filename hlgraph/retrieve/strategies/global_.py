@@ -45,10 +45,7 @@ from hlgraph.retrieve.steps.suggest import (
     texts_of,
 )
 
-_TOLERANCE = {
-    "question": 1e-2,
-    "partition": 1e-6,
-}  # of the shares; they are summed, and the best 40 statements stay the same
+_TOLERANCE = {"question": 1e-2, "partition": 1e-6}  # of the shares, which are summed for a ranking
 
 Vector = NDArray[np.float64]
 _Sighting = tuple[Vector, Vector]

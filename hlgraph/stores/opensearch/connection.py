@@ -189,9 +189,8 @@ BUSY = frozenset({429, 500, 502, 503, 504})
 """Statuses after which a request is retried; every request of hlgraph is idempotent."""
 
 _BROKEN = 3  # attempts on a broken connection if the server never answered, and after a fault
-_CLOSING = (
-    "already_closed_exception"  # a search began on an index that was removed meanwhile; its alias names the next one
-)
+# A search began on an index that was removed meanwhile; its alias names the next one.
+_CLOSING = "already_closed_exception"
 _CONNECTIONS = 8
 _SMILE = {"content-type": "application/smile", "accept": "application/json"}
 

@@ -236,6 +236,12 @@ def test_a_damaged_clock_asks_for_no_pages(tmp_path: Path) -> None:
     assert found.warnings == ("its clock reaches minute 5,999,941: chunks have no minute",)
 
 
+_FORMS = (
+    "From: a\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=q\n\n"
+    "--q\nContent-Type: text/plain\n\nwords\n--q\nContent-Type: text/html\n\n"
+)
+
+
 @pytest.mark.parametrize(
     ("kind", "part", "around"),
     [
@@ -259,6 +265,8 @@ def test_a_damaged_clock_asks_for_no_pages(tmp_path: Path) -> None:
         ("jats", "<p>a<italic>b</italic></p>", "<article><body>{}</body></article>"),
         ("jats", "<td>a</td>", "<article><body><table><tr>{}</tr><tr><td>a</td></tr></table></body></article>"),
         ("eml", "> quoted words\n", "From: a\nTo: b\n\n{}"),
+        ("eml", " \n" * 8, "From: a\nTo: b\n\nwords\n\nFrom: Ada Falk\n{}words"),
+        ("eml", "<style " * 20, f"{_FORMS}{{}}\n--q--\n"),
         ("mbox", "From a Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\n\nwords\n\n", "{}"),
         ("latex", "\\emph{{a}} \\[", "{}"),
         ("latex", "\\def\\x{a}\\x{ \\begin{alltt}", "{}"),
