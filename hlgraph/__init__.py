@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.facts import StoredFacts as StoredFacts
     from hlgraph.sdk.failures import Failures as Failures
     from hlgraph.sdk.failures import Mending as Mending
+    from hlgraph.sdk.groups import Groups as Groups
     from hlgraph.sdk.health import Health as Health
     from hlgraph.sdk.health import ImageLag as ImageLag
     from hlgraph.sdk.hierarchy import FoundHierarchy as FoundHierarchy
@@ -177,6 +178,7 @@ _LATER = {
         "sdk.communities": "Communities FoundCommunities",
         "sdk.domain": "CorpusDomain InferredDomain",
         "sdk.facts": "Facts StoredFacts",
+        "sdk.groups": "Groups",
         "sdk.failures": "Failures Mending",
         "sdk.health": "Health ImageLag",
         "sdk.hierarchy": "FoundHierarchy Hierarchy",

@@ -9,6 +9,7 @@
     │   ├── WhereError            a metadata filter cannot be parsed or names an unknown field
     │   ├── UnknownNameError      no such corpus, strategy, store, source, format
     │   └── SettingsError         a settings file or value is wrong
+    ├── AccessError               the caller may not do this, or no caller is named
     ├── MissingExtraError         an optional dependency is not installed
     ├── ModelError                a model is missing, broken or returned an unusable answer
     │   ├── ModelMissingError     a local model is not installed; run `hlgraph models install`
@@ -92,6 +93,10 @@ class UnknownNameError(InputError):
 
 class SettingsError(InputError):
     """A settings file or value is wrong."""
+
+
+class AccessError(HLGraphError):
+    """A caller needs the right to operate for this, or sources have groups and no caller is named."""
 
 
 class MissingExtraError(HLGraphError):

@@ -10,10 +10,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import UTC, date, datetime
 from enum import Enum
 from typing import NamedTuple
+
+from hlgraph.errors import InputError
 
 
 def _names(text: str) -> frozenset[str]:
@@ -826,3 +828,36 @@ def canonical_time(value: object) -> object:
         except OverflowError:  # at the ends of the calendar
             return instant.isoformat()
     return value.isoformat() if isinstance(value, date) else value
+
+
+# The groups that may see a source, as its metadata name them.
+
+
+ACL = "acl"
+"""The metadata field with the groups of a source."""
+
+
+def groups_of(value: object) -> tuple[str, ...]:
+    """The groups that a value of ``acl`` names, ascending.
+
+    Parameters
+    ----------
+    value : a text, in which ``;`` separates groups, a whole number, or a list of these
+
+    Raises
+    ------
+    InputError : no group is named, or one is neither a text nor a whole number
+
+    Examples
+    --------
+    >>> groups_of("finance; board"), groups_of(["board", 7])
+    (('board', 'finance'), ('7', 'board'))
+    """
+    names: set[str] = set()
+    for group in value if isinstance(value, list | tuple | Set) else (value,):
+        if isinstance(group, bool) or not isinstance(group, str | int):
+            raise InputError(f"acl names the group {group!a:.60}; give texts, such as 'finance'")
+        names |= {part.strip() for part in str(group).split(";")} - {""}
+    if not names:
+        raise InputError("acl names no group; name at least one, such as 'public', or leave acl out")
+    return tuple(sorted(names))

@@ -129,6 +129,11 @@ Wait = Annotated[
         "Maximum time to wait while another process writes; 0: do not wait (default: the setting wait, otherwise no limit).",
     ),
 ]
+As = Annotated[
+    list[str] | None,
+    option("--as GROUP", "Ask as a caller in this group, who sees only the sources that name it (may be repeated)."),
+]
+AsOperator = Annotated[bool, option("--as-operator", "Ask about every source, whatever its groups.")]
 Quiet = Annotated[bool, option("--quiet -q", "Show no progress on standard error.")]
 Json = Annotated[bool, option("--json", "Print one JSON object and nothing else.")]
 
@@ -156,6 +161,8 @@ class Invocation:
     chunked: Chunked = False
     max_tokens: MaxTokens = None
     max_usd: MaxUsd = None
+    as_: As = None
+    as_operator: AsOperator = False
     wait: Wait = None
     quiet: Quiet = False
     json: Json = False
@@ -185,8 +192,10 @@ class Invocation:
         """
         from hlgraph.sdk.client import connect
 
+        if self.as_ and self.as_operator:
+            raise InputError("--as names groups, and --as-operator sees every source; use only one of them")
         with connect(self.settings(corpus)) as graph, self.progress(title) if title else nullcontext():
-            yield graph
+            yield graph.as_caller(self.as_) if self.as_ else graph.as_operator() if self.as_operator else graph
 
     def ingest_options(self, **others: Any) -> IngestOptions:
         """The options of an ingest: those of reading, which are shared, and others."""
@@ -242,7 +251,7 @@ def read_file(file: str, what: str, form: str) -> str:
 
 _SHARED = inspect.signature(Invocation, eval_str=True).parameters
 _READING = ("format_", "map_", "encoding", "follow_links", "comments", "chunked")
-_GROUPS = {"reading": _READING, "budget": ("max_tokens", "max_usd")}
+_GROUPS = {"reading": _READING, "budget": ("max_tokens", "max_usd"), "caller": ("as_", "as_operator")}
 
 
 def command(app: typer.Typer, name: str, *shared: str, **settings: Any) -> Callable[[_Function], _Function]:
@@ -252,7 +261,7 @@ def command(app: typer.Typer, name: str, *shared: str, **settings: Any) -> Calla
     ----------
     app : the application or group
     name : the name of the command
-    shared : the shared options that the command has besides --json: fields of Invocation, ``reading`` or ``budget``
+    shared : the shared options that the command has besides --json: fields of Invocation, ``reading``, ``budget`` or ``caller``
     settings : further settings of Typer
     """
     names = {field for each in shared for field in _GROUPS.get(each, (each,))} | {"json"}

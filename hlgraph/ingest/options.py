@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.text import groups_of
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
@@ -51,6 +52,7 @@ class IngestOptions:
     ground : how ``chat`` checks a proposition against its chunk, with title, headings and the lines above it: ``words`` (names,
         numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
         ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
+    acl : groups of the sources that name none, see :mod:`hlgraph.where`; None: they keep the groups that are stored
 
     Raises
     ------
@@ -74,9 +76,12 @@ class IngestOptions:
     adapt: bool = False
     rows: TableMapping | None = None
     ground: Ground | None = None
+    acl: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
+        if self.acl is not None:
+            object.__setattr__(self, "acl", groups_of(self.acl))
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
         if self.rows is not None and (self.extract != "local" or self.mapping):

@@ -21,7 +21,9 @@ from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
+from hlgraph.records import Document
 from hlgraph.stores.protocols import domain_of, domain_store
+from hlgraph.text import ACL
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from hlgraph.models.executor import Executor
     from hlgraph.progress import OnProgress
     from hlgraph.read import ReadFailure, ReadOptions
-    from hlgraph.records import Document, Domain
+    from hlgraph.records import Domain
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
@@ -225,8 +227,6 @@ def read_all(
 
 def split_sources(sources: str | Path | Document | Iterable[str | Path | Document]) -> tuple[list[str], list[Document]]:
     """The paths and the documents among the sources."""
-    from hlgraph.records import Document
-
     items = [sources] if isinstance(sources, str | Path | Document) else list(sources)
     paths = [str(entry) for entry in items if not isinstance(entry, Document)]
     return paths, [entry for entry in items if isinstance(entry, Document)]
@@ -257,11 +257,28 @@ def read_sources(
     ------
     InputError : the mapping of rows does not fit the tables, or there are documents beside it
     """
-    from hlgraph.read import read
-
     reading = _reading(options)  # options that cannot be used are refused before anything is read
     if not is_checked:
         check_rows(paths, documents, options=options)
+    yield from _with_groups(_read(paths, documents, reading, files), options.acl)
+
+
+def _with_groups(
+    items: Iterable[Document | ReadFailure], acl: tuple[str, ...] | None
+) -> Iterator[Document | ReadFailure]:
+    """The documents and failures; a document that names no groups names those of ``acl``. None changes nothing."""
+    for entry in items:
+        if acl is not None and isinstance(entry, Document) and ACL not in entry.metadata:
+            yield replace(entry, metadata={**entry.metadata, ACL: acl})
+        else:
+            yield entry
+
+
+def _read(
+    paths: list[str], documents: list[Document], reading: ReadOptions, files: Files | None
+) -> Iterator[Document | ReadFailure]:
+    from hlgraph.read import read
+
     for document in documents:
         if files is not None:
             # A check elsewhere reports texts of another type.

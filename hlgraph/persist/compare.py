@@ -32,7 +32,7 @@ from hlgraph.records import (
     Statement,
     Topic,
 )
-from hlgraph.text import canonical_time
+from hlgraph.text import ACL, canonical_time, groups_of
 
 _INCOMPLETE = "incomplete "
 
@@ -113,6 +113,12 @@ def compare(
     details = [json.dumps(document.details)] if document.details else []
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *details, *processing)
     metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
+    if ACL in metadata:
+        metadata[ACL] = groups_of(metadata[ACL])
+    elif (
+        stored is not None and ACL in stored.metadata
+    ):  # a document that is silent about its groups does not open its source
+        metadata[ACL] = stored.metadata[ACL]
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:

@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
-from hlgraph.errors import HLGraphError, MissingExtraError, ReadError
+from hlgraph.errors import HLGraphError, InputError, MissingExtraError, ReadError
 from hlgraph.records import Detail, Document, MetadataValue
+from hlgraph.text import ACL, groups_of
 
 PIECE = 1 << 20
 
@@ -123,6 +124,14 @@ def inadmissible(document: Document) -> ReadError | None:
             return ReadError(ascii(uri), f"the {name} holds a NUL or half of a surrogate pair", "remove that character")
     if not document.text.strip():
         return ReadError(uri, "the text is empty", "leave the document out")
+    try:
+        groups_of(document.metadata.get(ACL, "any"))
+    except InputError as error:
+        return ReadError(uri, *str(error).split("; ", 1))
+    return _inadmissible_metadata(document)
+
+
+def _inadmissible_metadata(document: Document) -> ReadError | None:
     for key, value in document.metadata.items():
         for scalar in value if isinstance(value, tuple | list) else (value,):
             problem = (
@@ -130,7 +139,7 @@ def inadmissible(document: Document) -> ReadError | None:
             )
             if problem:
                 return ReadError(
-                    uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
+                    document.uri, f"metadata {key!r} {problem}", "use text, a finite number, a boolean, or leave it out"
                 )
     return None
 

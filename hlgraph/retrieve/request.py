@@ -18,7 +18,7 @@ from hlgraph.retrieve.explain.parts import (
     StoreCost,
 )
 from hlgraph.stores.trace import Call
-from hlgraph.where import Where
+from hlgraph.where import Caller, Where
 
 Unit = Literal["statement", "chunk", "summary", "mixed"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -46,6 +46,8 @@ class SearchRequest:
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     communities : also return the whole communities of a strategy that collects statements (``global``), for a report (default
         False); costs up to three more round trips at the end
+    caller : who asks; the request narrows ``where`` to what the caller may see. None (default): no caller is named, which a
+        corpus with groups refuses
 
     Raises
     ------
@@ -62,6 +64,7 @@ class SearchRequest:
     tabular: bool = False
     explain: bool = False
     communities: bool = False
+    caller: Caller | None = None
 
     def __post_init__(self) -> None:
         """Reject a request with invalid values before any work is done."""
@@ -74,6 +77,13 @@ class SearchRequest:
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         check_diversity(self.diversity)
+        if self.caller is not None:
+            object.__setattr__(self, "where", self.caller.narrowed(self.where))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the result must be that of a store which never held what the caller may not see."""
+        return self.caller is not None and not self.caller.operates
 
 
 def check_diversity(diversity: float | None) -> None:
@@ -105,7 +115,7 @@ class Explanation:
     steps : the steps in order, with counts and times
     round_trips : calls to a store as the strategy makes them; ``stores`` counts the requests over the wire
     milliseconds : from the request to the evidence
-    version : of the corpus: the one published state that all reads refer to
+    version : of the corpus: the one published state that all reads refer to; 0 for a caller with groups
     question : as it was asked
     seeds, hops, paths : where the walk began, the kept and pruned nodes of each depth, the best walks
     results : for each piece of evidence, whether a search found it directly, and the paths that reached it

@@ -18,7 +18,7 @@ import numpy as np
 from hlgraph import telemetry
 from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.algorithms.fusion import reciprocal_rank
-from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
+from hlgraph.errors import AccessError, InputError, StoreConflictError, UnknownNameError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
@@ -43,7 +43,7 @@ from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
-from hlgraph.text import words
+from hlgraph.text import ACL, words
 from hlgraph.where import check_fields, matches, source_values
 
 
@@ -134,6 +134,7 @@ def search(
     InputError : the strategy cannot return the unit, or its ``by`` is ``chat`` and there is no chat model
     WhereError : the filter names a field that no source of the corpus has
     ModelMismatchError : the corpus was embedded by another model, and the search needs vectors
+    AccessError : a source of the corpus names groups, and the request names no caller
     """
     models = _Models(embedder, reranker, chat, time.perf_counter())
     attributes: dict[str, telemetry.Attribute] = {
@@ -162,6 +163,7 @@ def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stor
     last: list[_Ranking] = []
 
     def work(corpus: CorpusStats) -> SearchResult:
+        corpus = _seen(corpus, request)
         last[:] = [_ranking(request, chosen, corpus, name=name, stores=stores, models=models)]
         return last[0].result(corpus)
 
@@ -196,6 +198,7 @@ class _Ranking:
 
     def again(self, corpus: CorpusStats) -> SearchResult:
         """The result, with the records of another state of the corpus."""
+        corpus = _seen(corpus, self.session.request)
         self.session.move(corpus)
         self._evidence = None
         return self.result(corpus)
@@ -223,7 +226,7 @@ class _Ranking:
             tuple(session.steps),
             session.round_trips,
             round((time.perf_counter() - self.start) * 1000, 3),
-            corpus.version,
+            0 if request.is_alone else corpus.version,
             chat=_chat_use(session, retriever),
         )
         return _explained(session, self.ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
@@ -276,7 +279,7 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
     pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
     best, kinds = [Hit(piece.id, piece.score) for piece in evidence], [piece.kind for piece in evidence]
     session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, name="returned", kinds=kinds))
-    calls = trace.heard()  # before the explanation asks for names
+    calls = () if session.request.is_alone else trace.heard()  # before the explanation asks for names
     explain = replace(result.explain, calls=calls, stores=costs(calls))
     return replace(result, explain=explained(explain, session, evidence=evidence))
 
@@ -311,9 +314,19 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
             f"there is no corpus {request.corpus!r}; ingest something into it first, or name another"
         )
     corpus = corpora[0]
-    if request.where is not None:
+    if request.caller is None and ACL in corpus.fields:
+        raise AccessError(
+            f"sources of corpus {request.corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
+            "--as GROUP; graph.as_operator() or --as-operator sees every source"
+        )
+    if request.where is not None and not request.is_alone:
         check_fields(request.where, corpus.fields)
     return corpus
+
+
+def _seen(corpus: CorpusStats, request: SearchRequest) -> CorpusStats:
+    """The statistics that a search may use: for a caller with groups, nothing that is measured on all sources."""
+    return replace(corpus, calibration=None, fields={ACL: frozenset()}) if request.is_alone else corpus
 
 
 def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> list[Evidence]:

@@ -210,6 +210,7 @@ class Session:
         self._ahead: dict[Search, list[Hit]] = {}  # sent in advance and not requested yet
         self._words: CountedTexts | None = None
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
+        self._entities: tuple[str, ...] | None = None
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -520,6 +521,15 @@ class Session:
             step.count = sum(map(len, members.values()))
         return members
 
+    def entities(self) -> tuple[str, ...]:
+        """The ids of the entities in the scope, ascending; read once."""
+        if self._entities is None:
+            with self.step("read entities") as step:
+                self._entities = self._stores.graph.entities(self.scope)
+                self.round_trips += 1
+                step.count = len(self._entities)
+        return self._entities
+
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
         """The part of the graph around seeds; entities that a merge joins have the edges of all of them.
 
@@ -578,8 +588,9 @@ class Session:
         if missing:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
-                whole = Scope(self.request.corpus, state=self.scope.state)
-                records = {item.id: item for item in self._stores.graph.records(kind, missing, scope=whole)}
+                is_shared = kind in (Kind.ENTITY, Kind.FACT)
+                scope = self.scope if is_shared and self.request.is_alone else replace(self.scope, where=None)
+                records = {item.id: item for item in self._stores.graph.records(kind, missing, scope=scope)}
             self._read.update({(kind, item): records.get(item) for item in missing})
 
     @contextlib.contextmanager
@@ -606,7 +617,7 @@ def _missing(ids: Mapping[Kind, Sequence[str]], known: Container[tuple[Kind, str
 
 def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
     """Hits without entities that no admitted source mentions: entities belong to no source, so no search filters them."""
-    if kind is not Kind.ENTITY or session.request.where is None or not hits:
+    if kind is not Kind.ENTITY or session.request.where is None or session.request.is_alone or not hits:
         return hits
     shape = PullShape(frozenset(), frozenset({kind}), hops=0, node_cap=len(hits))
     inside = set(session.pull([hit.id for hit in hits], shape).ids.tolist())
@@ -616,6 +627,8 @@ def _visible(session: Session, kind: Kind, *, hits: list[Hit]) -> list[Hit]:
 def _check_rows(stores: Stores, query: VectorQuery, hits: Sequence[Hit]) -> None:
     """Raise StoreCorruptError if a search found nothing although the graph has records that the filter admits."""
     if hits or query.vector is None or query.k < 1 or query.kind not in _WITH_VECTORS:
+        return
+    if query.among is not None and not query.among:
         return
     for _ in stores.graph.find(query.kind, Scope(query.corpus, query.where)):
         raise StoreCorruptError(
@@ -628,9 +641,13 @@ def _query(session: Session, search: Search) -> VectorQuery:
     """The query of a search; its question is that of the session."""
     vector = session.vector() if search.mode != "text" else None
     text = search.question if search.mode != "vector" else None
-    where = None if search.kind is Kind.ENTITY else session.request.where
-    hidden, state = session.hidden, session.scope.state
-    return VectorQuery(search.kind, session.request.corpus, search.k, vector, text, where, hidden, state)
+    request, hidden, state = session.request, session.hidden, session.scope.state
+    is_entity = search.kind is Kind.ENTITY
+    among = session.entities() if is_entity and request.is_alone else None
+    where = None if is_entity else request.where
+    return VectorQuery(
+        search.kind, request.corpus, search.k, vector, text, where, hidden, state, among, is_alone=request.is_alone
+    )
 
 
 def page_at(piece: Chunk | Evidence, start: int) -> int | None:

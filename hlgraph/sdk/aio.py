@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, wraps
@@ -21,6 +21,7 @@ from hlgraph.sdk.communities import Communities
 from hlgraph.sdk.domain import CorpusDomain
 from hlgraph.sdk.facts import Facts
 from hlgraph.sdk.failures import Failures
+from hlgraph.sdk.groups import Groups
 from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.sdk.merges import Merges
 from hlgraph.sdk.quality import Quality
@@ -70,7 +71,8 @@ def awaited(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenate[
 
     @wraps(method)
     async def call(self: Awaited[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return await self._run(partial(method, self._inner, *args, **kwargs))
+        own = getattr(self._inner, method.__name__)  # which a caller's view may refuse
+        return await self._run(partial(own, *args, **kwargs))
 
     return call
 
@@ -82,7 +84,7 @@ def streamed(
 
     @wraps(method)
     async def call(self: Awaited[Any], /, *args: _P.args, **kwargs: _P.kwargs) -> AsyncGenerator[_R, None]:
-        steps: _Steps[_R] = _Steps(partial(method, self._inner, *args, **kwargs))
+        steps: _Steps[_R] = _Steps(partial(getattr(self._inner, method.__name__), *args, **kwargs))
         try:
             while (step := await self._run(steps.next)) is not _END:
                 yield step  # type: ignore[misc]
@@ -200,6 +202,14 @@ class AsyncFailures(Awaited[Failures]):
     drop = awaited(Failures.drop)
 
 
+class AsyncGroups(Awaited[Groups]):
+    """:class:`hlgraph.sdk.groups.Groups`, awaited."""
+
+    list = awaited(Groups.list)
+    set = awaited(Groups.set)
+    clear = awaited(Groups.clear)
+
+
 class AsyncHierarchy(Awaited[Hierarchy]):
     """:class:`hlgraph.sdk.hierarchy.Hierarchy`, awaited."""
 
@@ -302,6 +312,14 @@ class AsyncHLGraph(Awaited[HLGraph]):
         """See :meth:`HLGraph.watched`; the threads are shared."""
         return self._around(self.graph.watched(watch))
 
+    def as_caller(self, groups: Iterable[str]) -> Self:
+        """See :meth:`HLGraph.as_caller`; the threads are shared."""
+        return self._around(self.graph.as_caller(groups))
+
+    def as_operator(self) -> Self:
+        """See :meth:`HLGraph.as_operator`; the threads are shared."""
+        return self._around(self.graph.as_operator())
+
     @property
     def graph(self) -> HLGraph:
         """The synchronous graph, for calls that are not awaited, and for its ``ingestion``."""
@@ -323,6 +341,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     communities = _Part(AsyncCommunities)
     domain = _Part(AsyncCorpusDomain)
     failures = _Part(AsyncFailures)
+    groups = _Part(AsyncGroups)
     hierarchy = _Part(AsyncHierarchy)
     merges = _Part(AsyncMerges)
     quality = _Part(AsyncQuality)

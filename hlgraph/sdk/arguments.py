@@ -38,7 +38,9 @@ _Misfit = tuple[str, object, object]
 """A part of an argument of the wrong type: its place (``k``, ``uris[2]``), its value, and the annotation it does not fit."""
 _C = TypeVar("_C")
 
-_QUIET = frozenset({"close", "evaluate", "in_corpus", "watched"})  # methods that call no store by themselves
+_QUIET = frozenset(
+    {"as_caller", "as_operator", "close", "evaluate", "in_corpus", "watched"}
+)  # methods that call no store by themselves
 _PATHS = frozenset({"backup", "extractions", "folder", "path", "results", "sources", "target", "uris"})
 """Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
 _SHOWN = 60  # characters of a refused value in a message

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
+from hlgraph.errors import AccessError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
@@ -18,6 +19,8 @@ from hlgraph.sdk.health import Health, health
 from hlgraph.sdk.opening import Resources, settings_of
 from hlgraph.settings import Settings
 from hlgraph.stores.one_state import in_one_state
+from hlgraph.text import groups_of
+from hlgraph.where import Caller
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.domain import CorpusDomain
     from hlgraph.sdk.facts import Facts
     from hlgraph.sdk.failures import Failures
+    from hlgraph.sdk.groups import Groups
     from hlgraph.sdk.hierarchy import Hierarchy
     from hlgraph.sdk.merges import Merges
     from hlgraph.sdk.quality import Quality
@@ -88,9 +92,11 @@ class HLGraph:
         reranker: AnyReranker | None = None,
         chat: AnyChat | None = None,
         _resources: Resources | None = None,
+        _caller: Caller | None = None,
     ) -> None:
         self.settings = settings
         self.corpus = settings.corpus
+        self._caller = _caller
         self._resources = _resources or Resources(settings, embedder=embedder, reranker=reranker, chat=chat)
 
     def __enter__(self) -> Self:
@@ -117,11 +123,32 @@ class HLGraph:
         Raises InputError for a corpus in another database (``neo4j.databases``); open it with :func:`hlgraph.connect`.
         """
         check_database(self.settings, name)
-        return HLGraph(replace(self.settings, corpus=name), _resources=self._resources)
+        return HLGraph(replace(self.settings, corpus=name), _resources=self._resources, _caller=self._caller)
 
     def watched(self, watch: Callable[[Stores], Stores]) -> HLGraph:
         """The same corpus, with the stores wrapped by ``watch``. Closing either object closes both."""
-        return HLGraph(self.settings, _resources=self._resources.watched(watch))
+        return HLGraph(self.settings, _resources=self._resources.watched(watch), _caller=self._caller)
+
+    def as_caller(self, groups: Iterable[str]) -> HLGraph:
+        """The corpus as a caller in these groups sees it: ``search``, ``answer`` and ``answer_stream`` of it.
+
+        A source is seen if its metadata field ``acl`` names one of the groups. Results are those of a store that never held the
+        other sources, with the exceptions of docs/explanation/access.md. Everything else needs the right to operate, and raises
+        AccessError. Closing either object closes both.
+
+        Parameters
+        ----------
+        groups : names of groups; a group that no source names admits nothing
+
+        Raises
+        ------
+        InputError : a single text, no group, or a group that is not a text
+        """
+        return _CallerView(self.settings, _resources=self._resources, _caller=Caller.of(groups))
+
+    def as_operator(self) -> HLGraph:
+        """The corpus with every source, whatever its groups. Closing either object closes both."""
+        return HLGraph(self.settings, _resources=self._resources, _caller=Caller(operates=True))
 
     # Writing
 
@@ -145,6 +172,7 @@ class HLGraph:
         adapt: bool = False,
         rows: AnyTableMapping | None = None,
         ground: Literal["words", "chat", "off"] | None = None,
+        acl: str | Sequence[str] | None = None,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Update the corpus to match these sources.
@@ -170,6 +198,7 @@ class HLGraph:
             extractor; see :func:`hlgraph.read.table_mapping.table_mapping`
         ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
+        acl : groups of the sources that name none (:meth:`as_caller`). A stored source keeps its groups if neither names any
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
 
@@ -203,6 +232,7 @@ class HLGraph:
             adapt=adapt,
             rows=None if rows is None else table_mapping(rows),
             ground=ground,
+            acl=None if acl is None else groups_of(acl),
         )
         return self.ingestion.bring(sources, options, on_progress=on_progress)
 
@@ -324,6 +354,7 @@ class HLGraph:
         request = SearchRequest(
             question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
         )
+        request = replace(request, caller=self._caller)
         return self._search(request, strategy, self._executor())
 
     def answer(
@@ -388,7 +419,7 @@ class HLGraph:
         request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
         request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, caller=self._caller)
         return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
 
     def answer_stream(
@@ -436,7 +467,7 @@ class HLGraph:
         request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
         request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain)
+        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, caller=self._caller)
         return self._events(request, search, strategy, budget=budget, is_streamed=True)
 
     def evaluate(
@@ -779,6 +810,13 @@ class HLGraph:
         return Questions(self)
 
     @property
+    def groups(self) -> Groups:
+        """The groups of the sources: ``list``, ``set`` and ``clear`` them. See :meth:`as_caller`."""
+        from hlgraph.sdk.groups import Groups
+
+        return Groups(self.corpus, self._opened.stores)
+
+    @property
     def facts(self) -> Facts:
         """All facts of the corpus with their statements: ``read`` them, and the ``chunks`` of their sources."""
         from hlgraph.sdk.facts import Facts
@@ -818,6 +856,27 @@ class HLGraph:
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""
         return self._resources.executor(self.settings, budget)
+
+
+class _CallerView(HLGraph):
+    """See :meth:`HLGraph.as_caller`. All that is not in ``_FOR_CALLERS`` needs the right to operate."""
+
+
+_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "search"})
+
+
+def _refused(name: str) -> property:
+    def refuse(self: HLGraph) -> NoReturn:  # noqa: ARG001
+        raise AccessError(
+            f"{name} needs the right to operate; a caller with groups can {', '.join(sorted(_FOR_CALLERS))}. Use the graph that "
+            "as_caller() was called on"
+        )
+
+    return property(refuse)
+
+
+for _name in [name for name in vars(HLGraph) if not name.startswith("_") and name not in _FOR_CALLERS]:
+    setattr(_CallerView, _name, _refused(_name))
 
 
 @checking

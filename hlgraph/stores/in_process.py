@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.ppr import Precision, Space, Walk, exact_pagerank, local_pagerank, precision_for, prepare
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredients, project
 from hlgraph.errors import InputError, StoreError
-from hlgraph.records import Chunk, Hit, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import Chunk, Entity, Fact, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.reads import Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
@@ -265,6 +266,14 @@ def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:
     return read
 
 
+def entities_by_pull(graph: GraphStore, scope: Scope) -> tuple[str, ...]:
+    """See :meth:`hlgraph.stores.protocols.GraphStore.entities`; by a pull from the statements of the scope."""
+    statements = [record.id for record in graph.find(Kind.STATEMENT, scope)]
+    shape = PullShape.along(Relationship.MENTIONS, fan_out=_UNBOUNDED, node_cap=_UNBOUNDED)
+    pulled = graph.pull(statements, shape, scope=scope)
+    return tuple(sorted(pulled.ids[pulled.nodes(Kind.ENTITY)].tolist()))
+
+
 # What the stores share: checks of a match, counts of mentions grouped as a result, and which records a scope admits.
 
 
@@ -349,7 +358,7 @@ def admitted(records: list[Record], scope: Scope, *, read: Callable[[list[str]],
     Raises
     ------
     StoreError
-        Facts and entities, which belong to the whole corpus, are to be filtered.
+        Facts and entities, which belong to the whole corpus: :func:`renamed` filters them.
     """
     owners = [_owner(item) for item in records]
     names = set(owners) if scope.sources is None else set(owners).intersection(scope.sources)
@@ -366,3 +375,63 @@ def _owner(record: Record) -> str:
     if isinstance(record, Chunk | Statement | Topic):
         return record.source_id
     raise StoreError("facts and entities belong to the whole corpus; read them without a filter or sources")
+
+
+class Said(NamedTuple):
+    """How often mentions in a scope call an entity by a surface and a kind."""
+
+    entity_id: str
+    surface: str
+    kind: str
+    mentions: int
+
+
+def renamed(
+    records: Sequence[Record], scope: Scope, *, graph: GraphStore, said: Callable[[list[str]], Iterable[Said]]
+) -> list[Record]:
+    """Entities and facts with the names that mentions in a scope give them, without those that nothing in the scope asserts.
+
+    Parameters
+    ----------
+    records : of the whole corpus
+    scope : a filter, sources, or both
+    graph : the store
+    said : counts the names of entities, by id, in the scope
+    """
+    shape = PullShape(frozenset(), frozenset({Kind.FACT}), hops=0, node_cap=max(len(records), 1))
+    facts = [item for item in records if isinstance(item, Fact)]
+    asserted = set(graph.pull([item.id for item in facts], shape, scope=scope).ids.tolist()) if facts else set()
+    # Every statement that supports a fact mentions its ends.
+    ends = sorted({end for item in facts if item.id in asserted for end in (item.subject_id, item.object_id) if end})
+    entities = [item for item in records if isinstance(item, Entity)]
+    whole = [item for item in graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus)) if isinstance(item, Entity)]
+    before = {item.id: item.name for item in whole}
+    names = _names(said([item.id for item in entities] + ends))
+    result: list[Record] = []
+    for item in records:
+        if isinstance(item, Entity) and item.id in names:
+            counts, kinds = names[item.id]
+            named = replace(item, name=most_common(counts), kind=most_common(kinds), aliases=tuple(sorted(counts)))
+            result.append(named)
+        elif isinstance(item, Fact) and item.id in asserted:
+            complement = item.text[len(before[item.subject_id]) + len(item.predicate) + 2 :]
+            thing = most_common(names[item.object_id][0]) if item.object_id else complement
+            text = f"{most_common(names[item.subject_id][0])} {item.predicate} {thing}"
+            result.append(replace(item, text=text))
+    return result
+
+
+def _names(said: Iterable[Said]) -> dict[str, tuple[Counter[str], Counter[str]]]:
+    """The counts of the surfaces and of the kinds of each entity."""
+    names: dict[str, tuple[Counter[str], Counter[str]]] = {}
+    for entity, surface, kind, mentions in said:
+        counts, kinds = names.setdefault(entity, (Counter(), Counter()))
+        counts[surface] += mentions
+        if kind:
+            kinds[kind] += mentions
+    return names
+
+
+def most_common(counts: Mapping[str, int]) -> str:
+    """The text with the highest count, ties in alphabetical order; empty if there are no counts."""
+    return min(counts, key=lambda text: (-counts[text], text), default="")

@@ -170,7 +170,7 @@ class GraphStore(_Closed, Protocol):
         ----------
         kind : kind of the records
         ids : ids that are unknown or outside the scope are left out of the result
-        scope : for facts and entities a whole corpus, without filter or sources
+        scope : with a filter or sources, entities and facts have the names that mentions in the scope give them
         """
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
@@ -217,6 +217,17 @@ class GraphStore(_Closed, Protocol):
         """
 
     # Defaults
+
+    def entities(self, scope: Scope) -> tuple[str, ...]:
+        """The ids of the entities that statements in a scope mention, ascending. Default: by a pull from all these statements.
+
+        Parameters
+        ----------
+        scope : corpus and sources that may be seen
+        """
+        from hlgraph.stores.in_process import entities_by_pull
+
+        return entities_by_pull(self, scope)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """The unfinished changes of active writers and of interrupted runs, oldest first, for callers that do not write.
@@ -427,6 +438,9 @@ class VectorQuery:
     where : metadata filter on the sources of the rows
     hidden : ids of changes whose rows are left out
     state : see :class:`Scope`
+    among : ids of the only rows that may be returned; None: all
+    is_alone : whether frequencies and lengths of words are counted in the rows that may be returned, and in no others; the mean
+        length is that of the rows with a word of the query
     """
 
     kind: Kind
@@ -437,6 +451,8 @@ class VectorQuery:
     where: Where | None = None
     hidden: tuple[str, ...] = ()
     state: str = ""
+    among: tuple[str, ...] | None = None
+    is_alone: bool = False
 
 
 class Neighbours(NamedTuple):

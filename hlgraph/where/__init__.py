@@ -32,7 +32,7 @@ import math
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -42,9 +42,9 @@ from typing import Any, ClassVar, NoReturn, cast
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from hlgraph.errors import WhereError
+from hlgraph.errors import InputError, WhereError
 from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source
-from hlgraph.text import UNSTORABLE, canonical_time
+from hlgraph.text import ACL, UNSTORABLE, canonical_time
 
 MAX_DEPTH = 50  # levels of nesting
 MAX_NODES = 1_000  # conditions and operators of a filter
@@ -684,3 +684,46 @@ def _values(where: In) -> str:
 def _literal(value: Scalar) -> str:
     """The text of a value: JSON, which the grammar reads back, with the shortest float that gives the same number."""
     return json.dumps(value, ensure_ascii=False)
+
+
+# Who may see a source. A source names its groups in the metadata field ``acl``; a caller who is in one of them sees it. Nothing is
+# implied: a source without groups is seen by operators only, and ``public`` is a group that a source and a caller must name.
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the groups that the caller is in, or an operator, who sees every source.
+
+    Attributes
+    ----------
+    groups : names of groups; a group that no source names admits nothing
+    operates : whether every source is seen, whatever its groups
+    """
+
+    groups: frozenset[str] = frozenset()
+    operates: bool = False
+
+    @classmethod
+    def of(cls, groups: Iterable[str]) -> Caller:
+        """A caller in these groups. Raises InputError for a single text, for no group, and for one that is not a text."""
+        names = list(groups) if isinstance(groups, Set | list | tuple) else [None]
+        if not all(isinstance(name, str) and name.strip() for name in names):
+            raise InputError(f"the groups of a caller are {groups!a:.60}; give a set of texts, such as {{'finance'}}")
+        if not names:
+            raise InputError("a caller needs at least one group, such as 'public'; as_operator() sees every source")
+        return cls(frozenset(str(name).strip() for name in names))
+
+    def narrowed(self, where: Where | None) -> Where | None:
+        """A filter that admits only what the caller may see. A filter that this method returned stays as it is.
+
+        Parameters
+        ----------
+        where : the filter of the caller; None admits all that the caller may see
+        """
+        if self.operates:
+            return where
+        admitted = In(f"metadata.{ACL}", tuple(sorted(self.groups)))
+        if where is None or where == admitted:
+            return admitted
+        is_narrow = isinstance(where, And) and where.parts[0] == admitted
+        return where if is_narrow else And((admitted, where))

@@ -70,7 +70,7 @@ _Style = Annotated[
 _Stream = Annotated[bool, option("--stream", "Print the text as it is written; not with --json.")]
 
 
-@command(app, "answer", "corpus", "budget")
+@command(app, "answer", "corpus", "budget", "caller")
 def answer(
     cli: Invocation,
     question: Question,

@@ -162,7 +162,7 @@ Out = Annotated[
 ]
 
 
-@command(app, "eval", "budget", "quiet")
+@command(app, "eval", "budget", "as_operator", "quiet")
 def evaluate(
     cli: Invocation,
     folder: Folder = None,

@@ -17,11 +17,8 @@ from hlgraph.cli.command import (
     Format,
     Invocation,
     Map,
-    MaxTokens,
-    MaxUsd,
     Where,
     argument,
-    budget_of,
     command,
     option,
     pairs,
@@ -99,6 +96,14 @@ Extractions = Annotated[
 ]
 Missing = Annotated[str, option("NAME", "With precomputed: chunks without a record get nothing, or local rules.")]
 DeleteMissing = Annotated[bool, option("--delete-missing", "Remove sources under the paths that no longer exist.")]
+Acl = Annotated[
+    list[str] | None,
+    option(
+        "--acl GROUP",
+        "A group that may see the sources that name none in their metadata field acl (may be repeated; default: the groups that "
+        "are stored).",
+    ),
+]
 BulkFolder = Annotated[
     Path | None,
     option(
@@ -171,7 +176,7 @@ Rows = Annotated[
 ]
 
 
-@command(app, "ingest", "corpus", "wait", "quiet")
+@command(app, "ingest", "corpus", "budget", "wait", "quiet")
 def ingest(
     cli: Invocation,
     paths: Paths,
@@ -189,8 +194,7 @@ def ingest(
     comments: Comments = False,
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
-    max_tokens: MaxTokens = None,
-    max_usd: MaxUsd = None,
+    acl: Acl = None,
     ray: OnRay = False,
     workers: Workers = 2,
     ray_address: RayAddress = None,
@@ -208,14 +212,13 @@ def ingest(
     Examples:
       hlgraph ingest docs/
       hlgraph ingest docs/ --delete-missing --json
+      hlgraph ingest reports/ --acl finance --acl board
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
-      hlgraph ingest parts.csv --rows parts.yaml --delete-missing
       hlgraph ingest sql:orders --rows orders.yaml --delete-missing
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
       hlgraph ingest docs/ --extract spacy
       hlgraph ingest docs/ --extract chat --max-usd 2
-      hlgraph ingest docs/ --extract chat --adapt
-      hlgraph ingest docs/ --extract chat --ground chat
+      hlgraph ingest docs/ --extract chat --adapt --ground chat
       hlgraph ingest docs/ --extract chat --ray --workers 4
       hlgraph ingest s3://library/reports/
       hlgraph ingest s3://library/reports/ --bulk load
@@ -237,10 +240,11 @@ def ingest(
         missing=cast('Literal["nothing", "local"]', missing),  # IngestOptions refuses other names
         is_chunked=chunked,
         delete_missing=delete_missing,
-        budget=budget_of(max_tokens, max_usd),
+        budget=cli.budget,
         adapt=adapt,
         rows=None if rows is None else table_mapping(rows),
         ground=cast("Ground | None", ground),  # and here
+        acl=None if acl is None else tuple(acl),
     )
     chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:

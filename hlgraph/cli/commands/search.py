@@ -95,7 +95,7 @@ def chosen(strategy: str, preset: str, *, by: By, sets: Sequence[str] | None) ->
     return with_values(strategy, result, knobs=[knob(text) for text in sets])
 
 
-@command(app, "search", "corpus")
+@command(app, "search", "corpus", "caller")
 def search(
     cli: Invocation,
     question: Question,
@@ -124,6 +124,7 @@ def search(
       hlgraph search "flood" --where 'year >= 1950 and category in ("event", "place")'
       hlgraph search "flood" --unit chunk --json
       hlgraph search "revenue in 2023" --tabular
+      hlgraph search "revenue in 2023" --as finance --as board
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
       hlgraph search "Who designed the bridge?" --strategy local --by chat --set local.cycles=1
     """

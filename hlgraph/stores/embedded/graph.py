@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +31,7 @@ from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.files import scratch_file
 from hlgraph.stores.image.image import Image, empty, needed
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, admitted, check_match
+from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, Said, admitted, check_match, renamed
 from hlgraph.stores.protocols import (
     CorpusStats,
     GraphStore,
@@ -187,7 +189,21 @@ class EmbeddedGraphStore(GraphStore):
         records = self._recent.read(kind, ids, corpus=scope.corpus)
         if scope.where is None and scope.sources is None:
             return records
+        if kind in (Kind.ENTITY, Kind.FACT):
+            return renamed(records, scope, graph=self, said=functools.partial(self._said, scope))
         return admitted(records, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
+
+    def entities(self, scope: Scope) -> tuple[str, ...]:
+        """See :meth:`GraphStore.entities`."""
+        shape = PullShape(frozenset(), frozenset({Kind.ENTITY}))
+        return tuple(self.whole(shape, scope=scope).ids.tolist())
+
+    def _said(self, scope: Scope, ids: list[str]) -> Iterator[Said]:
+        """The names that mentions in a scope give to entities."""
+        condition, values = _inside(scope)
+        values |= {"ids": json.dumps(ids)}
+        rows = self._database.select("read names", _SAID.format(inside=condition), values=values)
+        return itertools.starmap(Said, rows)
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -198,19 +214,12 @@ class EmbeddedGraphStore(GraphStore):
         if not has_source and has_filter:
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         # The + keeps SQLite from reading the whole corpus by its index: the sources find the rows.
-        conditions = [f"+{OF_CORPUS}" if has_filter else OF_CORPUS, "node.kind = :kind"]
-        values: dict[str, str | int | float] = {"corpus": scope.corpus, "kind": KINDS.index(kind)}
-        if scope.sources is not None:
-            conditions.append(
-                "node.source IN (SELECT n FROM node WHERE key IN (SELECT hlgraph_key(value) FROM json_each(:sources)))"
-            )
-            values["sources"] = json.dumps(list(scope.sources))
-        if scope.where is not None:
-            condition, more = to_sql(scope.where)
-            values.update(more)
-            conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
+        condition, values = _inside(scope)
+        values |= {"corpus": scope.corpus, "kind": KINDS.index(kind)}
+        of_corpus = f"+{OF_CORPUS}" if has_filter else OF_CORPUS
         with reading(self._database.path):
-            return iter(select(self._database.reader(), kind, condition=" AND ".join(conditions), values=values))
+            wanted = f"{of_corpus} AND node.kind = :kind AND {condition}"
+            return iter(select(self._database.reader(), kind, condition=wanted, values=values))
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
@@ -326,6 +335,26 @@ class EmbeddedGraphStore(GraphStore):
         )
 
 
+def _inside(scope: Scope) -> tuple[str, dict[str, str | int | float]]:
+    """The condition that a row of ``node`` belongs to a source of a scope, and its parameters."""
+    conditions: list[str] = []
+    values: dict[str, str | int | float] = {}
+    if scope.sources is not None:
+        conditions.append(
+            "node.source IN (SELECT n FROM node WHERE key IN (SELECT hlgraph_key(value) FROM json_each(:sources)))"
+        )
+        values["sources"] = json.dumps(list(scope.sources))
+    if scope.where is not None:
+        condition, more = to_sql(scope.where)
+        values.update(more)
+        conditions.append(f"node.source IN (SELECT n FROM ({_SOURCE_ROWS}) AS source WHERE {condition})")
+    return " AND ".join(conditions) or "true", values
+
+
+_SAID = """
+    SELECT e.id, m.surface, m.kind, count(*) FROM json_each(:ids) AS w
+    CROSS JOIN node AS e ON e.key = hlgraph_key(w.value) CROSS JOIN mentions AS m ON m.entity = e.n
+    CROSS JOIN node ON node.n = m.chunk WHERE {inside} GROUP BY e.id, m.surface, m.kind"""
 _VERSIONS = (
     "SELECT id, version FROM source JOIN node USING (n) WHERE key IN (SELECT hlgraph_key(value) FROM json_each(?))"
 )

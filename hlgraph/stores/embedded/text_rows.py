@@ -14,7 +14,7 @@ import struct
 import zlib
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -347,7 +347,12 @@ def query_words(tokens: Sequence[str]) -> list[str]:
 
 
 def ranked(
-    wanted: Sequence[str], blocks: Iterable[tuple[str, int, bytes]], *, texts: int, length: int
+    wanted: Sequence[str],
+    blocks: Iterable[tuple[str, int, bytes]],
+    *,
+    texts: int,
+    length: int,
+    only: Callable[[NDArray[np.int64]], Container[int]] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rows with their scores by BM25 (k1 1.2, b 0.75), in the order of rows.
 
@@ -357,8 +362,8 @@ def ranked(
     blocks : word, first row and entries of each block
     texts : number of rows of the index
     length : number of words of all rows
+    only : chooses the rows that count, of those with a word; ``length`` is then that of these rows alone. None: all
     """
-    average = length / texts if texts and length else 1.0
     lists: dict[str, list[tuple[int, bytes]]] = {}
     for word, first, block in blocks:
         lists.setdefault(word, []).append((first, block))
@@ -367,6 +372,15 @@ def ranked(
     terms, rows, lengths, counts = _decoded(
         [(at, *block) for at, word in enumerate(wanted) for block in lists.get(word, ())]
     )
+    counted = texts
+    if only is not None:
+        there, starts = np.unique(rows, return_index=True)
+        chosen = only(there)
+        is_in = np.array([n in chosen for n in there.tolist()], dtype=bool)
+        counted, length = int(is_in.sum()), int(lengths[starts[is_in]].sum())
+        is_kept = np.isin(rows, there[is_in])
+        terms, rows, lengths, counts = terms[is_kept], rows[is_kept], lengths[is_kept], counts[is_kept]
+    average = length / counted if counted and length else 1.0
     frequencies = np.bincount(terms, minlength=len(wanted)).tolist()
     rarities = [max(math.log((texts - one + 0.5) / (one + 0.5)), _LEAST_RARITY) for one in frequencies]
     # In this order of operations the last digits are those of the OpenSearch store, so that ties are the same.

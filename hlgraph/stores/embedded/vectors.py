@@ -405,14 +405,20 @@ class EmbeddedVectorStore(VectorStore):
 
     def _admitted(self, view: View, query: VectorQuery) -> NDArray[np.intp] | None:
         """The rows that a query may see; None: all."""
-        if not query.hidden and query.where is None:
+        if not query.hidden and query.where is None and query.among is None:
             return None
         keep = view.is_there()
+        if query.among is not None:
+            keep &= np.isin(view.column("ids"), np.array(query.among or [""], dtype="S32"))
         if query.hidden:
             keep &= ~view.is_of("changes", query.hidden)
         if query.where is not None:
             keep &= view.is_of("sources", self._allowed(query.corpus, query.where))
         return np.flatnonzero(keep)
+
+    def _number(self, view: View, query: VectorQuery) -> int:
+        rows = self._admitted(view, query)
+        return len(view) if rows is None else len(rows)
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
         connection = self._database.reader()
@@ -440,6 +446,9 @@ class EmbeddedVectorStore(VectorStore):
         if query.where is not None:
             condition, values = to_sql(query.where)
             inside = f"o.source IN (SELECT id FROM vector_source AS source WHERE corpus = :corpus AND {condition})"
+        if query.among is not None:
+            inside += " AND v.id IN (SELECT value FROM json_each(:among))"
+            values["among"] = json.dumps(query.among)
         wanted = query_words(terms)
         lists, admitted = script("search_text")
         # The totals, the lists and the rows are of one state.
@@ -452,15 +461,25 @@ class EmbeddedVectorStore(VectorStore):
             if row is None:
                 return []
             of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
+            values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
+
+            def named(numbers: NDArray[np.int64]) -> dict[int, str]:
+                rows = json.dumps(numbers.tolist())
+                return dict(connection.execute(admitted.format(inside=inside), {**values, "rows": rows}))
+
+            texts = (
+                self._read(query.kind, query.corpus, lambda view: self._number(view, query))
+                if query.is_alone
+                else row[1]
+            )
+            only = named if query.is_alone else None
             with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
                 blocks = connection.execute(lists, of).fetchall()
-                rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2])
+                rows, scores = ranked(wanted, blocks, texts=texts or 0, length=row[2], only=only)
                 call.rows = len(rows)
-            values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
             hits: list[Hit] = []
             for part in best_first(scores, 2 * k):
-                values["rows"] = json.dumps(rows[part].tolist())
-                names = dict(connection.execute(admitted.format(inside=inside), values))
+                names = named(rows[part])
                 pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
                 hits += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
                 if len(hits) >= k:

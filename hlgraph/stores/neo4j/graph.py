@@ -22,7 +22,7 @@ from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.image.patching import State
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match
+from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, renamed
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
@@ -251,7 +251,6 @@ class Neo4jGraphStore(GraphStore):
     def close(self) -> None:
         """Close the connections."""
         self.ranker.close()
-        # Their queries have no deadline. Closing the server ends queries that are still running.
         seconds = self._server.settings.read_seconds
         self._warming.close(wait=seconds)
         if self._images is not None:
@@ -385,7 +384,15 @@ class Neo4jGraphStore(GraphStore):
         records = self._recent.read(kind, ids, corpus=scope.corpus, state=scope.state)
         if scope.where is None and scope.sources is None:
             return records
+        if kind in (Kind.ENTITY, Kind.FACT):
+            state = self._state(scope.corpus)
+            return renamed(records, scope, graph=self, said=lambda ids: self._filters.said(scope, state, ids=ids))
         return admitted(records, scope, read=lambda names: self.records(Kind.SOURCE, names, scope=Scope(scope.corpus)))
+
+    def entities(self, scope: Scope) -> tuple[str, ...]:
+        """See :meth:`GraphStore.entities`."""
+        shape, scoped = PullShape(frozenset(), frozenset({Kind.ENTITY})), self.image(scope)
+        return super().entities(scope) if scoped is None else tuple(scoped.whole(shape).ids.tolist())
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -403,16 +410,11 @@ class Neo4jGraphStore(GraphStore):
 
     def _inside(self, kind: Kind, scope: Scope) -> list[str]:
         """The ids of the records of a kind in a scope."""
-        admitted = self._filters.admitted(scope, self._state(scope.corpus))
-        sources = list(admitted.listed)
-        if not admitted.admits:
-            listed = set(sources)
-            sources = [name for page in self._page(Kind.SOURCE, scope.corpus) for name in page if name not in listed]
-        elif scope.where is None:
-            sources = [item.id for item in self.records(Kind.SOURCE, sources, scope=Scope(scope.corpus))]
-        if kind is Kind.SOURCE:
-            return sorted(sources)
-        query, names = _OF_SOURCES[kind], sorted(sources)
+        names, query = self._filters.sources(scope, self._state(scope.corpus)), _OF_SOURCES.get(kind)
+        if scope.where is None:
+            names = [item.id for item in self.records(Kind.SOURCE, names, scope=Scope(scope.corpus))]
+        if query is None:
+            return names
         return sorted(_ids(self._server.read(lambda transaction: transaction.collect(query, names, key="source_ids"))))
 
     def _state(self, corpus: str) -> State:
@@ -442,8 +444,7 @@ class Neo4jGraphStore(GraphStore):
         check_match(query)
         scoped = self.image(scope)
         if scoped is not None:
-            seeds = [item for name in query.names for item in name]
-            with pulling("image", "match", seeds=seeds, shape=MENTIONED, scope=scope) as call:
+            with pulling("image", "match", seeds=sum(query.names, ()), shape=MENTIONED, scope=scope) as call:
                 counts = scoped.image.match(query, sources=scoped.sources)
                 call.rows = sum(len(item.ids) for item in counts)
             return counts

@@ -13,6 +13,7 @@ from hlgraph import progress
 from hlgraph.change import Change, LargeChange, Outcome
 from hlgraph.ids import scheme_of
 from hlgraph.records import Kind
+from hlgraph.stores.in_process import most_common
 from hlgraph.stores.neo4j import image_changes, rows
 from hlgraph.stores.neo4j.server import Row, Transaction, Value
 
@@ -80,8 +81,8 @@ def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, st
         rows.append(
             {
                 "id": row["id"],
-                "name": _most_common(names),
-                "kind": _most_common(kinds) or "",
+                "name": most_common(names) or None,
+                "kind": most_common(kinds),
                 "aliases": sorted(names),
                 "surfaces": [surface for (surface, _), _ in kept],
                 "kinds": [kind for (_, kind), _ in kept],
@@ -94,11 +95,6 @@ def name_rows(stored: Iterable[Row], changes: Mapping[str, Counter[tuple[str, st
 def uncounted(ids: Iterable[str]) -> list[Row]:
     """Entities without counts, for :func:`name_rows`."""
     return [{"id": name, "surfaces": [], "kinds": [], "counts": []} for name in ids]
-
-
-def _most_common(counts: Counter[str]) -> str | None:
-    """The text with the highest count, ties in alphabetical order; None if there are no counts."""
-    return min(counts, key=lambda text: (-counts[text], text), default=None)
 
 
 # Changes that only add sources: records are created without a look-up, and connected by the integers of element ids.
@@ -256,7 +252,7 @@ def _named(change: Change) -> list[Row]:
     for item in rows.naming_rows(change):
         if item["name"]:
             used[item["topic_id"]][item["name"]] += 1
-    return [{**row, "name": _most_common(used[row["id"]]) or row["name"]} for row in rows.topic_rows(change)]
+    return [{**row, "name": most_common(used[row["id"]]) or row["name"]} for row in rows.topic_rows(change)]
 
 
 _UNLINKING = ("persist/unlink_mentions", "persist/unlink_abouts", "persist/unlink_supports", "persist/unlink_chunks")

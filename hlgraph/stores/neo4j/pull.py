@@ -24,6 +24,7 @@ from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Kind, Relationship, Source
 from hlgraph.stores.image.image import FOLLOWED, nothing
 from hlgraph.stores.image.patching import State
+from hlgraph.stores.in_process import Said
 from hlgraph.stores.neo4j.rows import PLURAL, metadata
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
 from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
@@ -80,6 +81,35 @@ class Filters:
         listed = set(admitted.listed)
         both = sorted(item for item in set(scope.sources) if (item in listed) == admitted.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
+
+    def sources(self, scope: Scope, state: State) -> list[str]:
+        """The ids of the sources that a scope admits, ascending; ids of its list need not exist.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        state : state of the corpus that the caller reads
+        """
+        admitted = self.admitted(scope, state)
+        if admitted.admits:
+            return sorted(admitted.listed)
+        listed = set(admitted.listed)
+        pages = self._server.pages("retrieve/page_sources", corpus=scope.corpus, size=PAGE)
+        return [row["id"] for page in pages for row in page if row["id"] not in listed]
+
+    def said(self, scope: Scope, state: State, *, ids: Sequence[str]) -> list[Said]:
+        """The names that mentions in a scope give to entities.
+
+        Parameters
+        ----------
+        scope : corpus, filter and list of sources
+        state : state of the corpus that the caller reads
+        ids : of the entities
+        """
+        admitted = self.admitted(scope, state)
+        lists: Row = {"ids": list(ids), "sources": list(admitted.listed)}
+        rows = self._server.ask("retrieve/count_names", lists=lists, admits=admitted.admits)
+        return [Said(row["id"], row["surface"], row["kind"], row["mentions"]) for row in rows]
 
     def present(self, scope: Scope, state: Callable[[], State]) -> Admitted:
         """The sources that a scope admits in the present state.

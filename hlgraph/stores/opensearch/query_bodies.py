@@ -374,18 +374,21 @@ class Inside:
     corpus : clause that admits the rows of one corpus in a k-NN search, to which the filter of an alias does not apply; None:
         the index has no other corpora
     visited : minimum number of candidates that HNSW visits; 0: as many as it returns
+    among : ids of the only rows that may be seen; None: all
     """
 
     sources: Sequence[str] | None = None
     hidden: Sequence[str] = ()
     corpus: Json = None
     visited: int = 0
+    among: Sequence[str] | None = None
 
     def query(self, *, without: Mapping[str, Json] | None = None) -> dict[str, Json]:
         """The restriction as a query without scores; ``without`` adds clauses to its ``bool``."""
         inside: dict[str, Json] = dict(without or {})
-        if self.sources is not None:
-            inside["filter"] = [one_of("source", self.sources)]
+        lists = {"source": self.sources, "id": self.among}
+        if filters := [one_of(name, values) for name, values in lists.items() if values is not None]:
+            inside["filter"] = filters
         if self.hidden:
             inside["must_not"] = [one_of("change", self.hidden)]
         return {"bool": inside} if inside else {"match_all": {}}
@@ -393,7 +396,7 @@ class Inside:
     @property
     def is_all(self) -> bool:
         """Whether all rows of the corpus may be seen."""
-        return self.sources is None and not self.hidden
+        return self.sources is None and self.among is None and not self.hidden
 
 
 @dataclass(slots=True)
@@ -562,7 +565,13 @@ def read_vectors(
 
 
 def by_text(
-    alias: str, *, phrases: Sequence[tuple[str, ...]], k: int, inside: Inside, kept: IndexVectors | None = None
+    alias: str,
+    *,
+    phrases: Sequence[tuple[str, ...]],
+    k: int,
+    inside: Inside,
+    counted: Inside,
+    kept: IndexVectors | None = None,
 ) -> Steps[list[Hit]]:
     """The ``k`` best rows by BM25 (k1 1.2, b 0.75), with exact lengths of rows and exact counts of live rows.
 
@@ -577,6 +586,7 @@ def by_text(
     phrases : words of the question, each as its terms
     k : number of rows
     inside : rows that may be seen
+    counted : rows in which words are counted; unless these are all, the mean length is that of rows with a word of the question
     kept : cached vectors of the index; the vectors of the rows are needed next and returned with them if they are not cached;
         None: vectors are not needed
 
@@ -587,16 +597,16 @@ def by_text(
     """
     if not phrases:
         return []
-    counted = yield from _counted(alias, phrases)
+    counts = yield from _counted(alias, phrases, counted)
     weights = [
-        max(math.log((counted.total - rows + 0.5) / (rows + 0.5)), _LEAST_IDF) if rows else 0.0 for rows in counted.rows
+        max(math.log((counts.total - rows + 0.5) / (rows + 0.5)), _LEAST_IDF) if rows else 0.0 for rows in counts.rows
     ]
     asked = sum(len(parts) for parts, weight in zip(phrases, weights, strict=True) if weight)
     if asked > MOST_TERMS_ASKED:
         raise InputError(
             f"the question has {asked:,} different words of the corpus, more than {MOST_TERMS_ASKED:,}; shorten it"
         )
-    average = counted.length / counted.total if counted.total else 0.0
+    average = counts.average
     clauses: list[Json] = []
     for number, (parts, weight) in enumerate(zip(phrases, weights, strict=True)):
         if not weight:
@@ -638,24 +648,31 @@ def _bm25(row: Row, phrases: Sequence[tuple[str, ...]], *, weights: Sequence[flo
 
 
 class _Counted(NamedTuple):
-    """The number of rows, their total number of terms, and the number of rows with each phrase."""
+    """The number of rows, the mean number of their terms, and the number of rows with each phrase."""
 
     total: int
-    length: float
+    average: float
     rows: list[int]
 
 
-def _counted(alias: str, phrases: Sequence[tuple[str, ...]]) -> Steps[_Counted]:
-    total, length, rows = 0, 0.0, list[int]()
+def _counted(alias: str, phrases: Sequence[tuple[str, ...]], counted: Inside) -> Steps[_Counted]:
+    total, average, rows = 0, 0.0, list[int]()
+    length: Json = {"length": {"sum": {"field": "length"}}}
     for part in batched(phrases, _CLAUSES):
         filters: Json = {str(number): _phrase(parts) for number, parts in enumerate(part)}
-        counts: Json = {"length": {"sum": {"field": "length"}}, "phrases": {"filters": {"filters": filters}}}
-        result = yield from ask(Asked(alias, {"size": 0, "track_total_hits": True, "aggs": counts}))
+        some: Json = {"match_all": {}} if counted.is_all else {"bool": {"should": [*map(_phrase, part)]}}
+        counts: Json = {"lengths": {"filter": some, "aggs": length}, "phrases": {"filters": {"filters": filters}}}
+        body: dict[str, Json] = {"size": 0, "track_total_hits": True, "aggs": counts}
+        if not counted.is_all:
+            body["query"] = counted.query()
+        result = yield from ask(Asked(alias, body))
         if not result.count:
             return _Counted(0, 0.0, [0] * len(phrases))
-        total, length = result.count, result.aggregations["length"].value or 0.0
+        lengths = result.aggregations["lengths"]
+        whole = lengths.length.value if lengths.length is not None and lengths.length.value else 0.0
+        total, average = result.count, whole / lengths.doc_count if lengths.doc_count else 0.0
         rows += [result.aggregations["phrases"].buckets[str(number)].doc_count for number in range(len(part))]
-    return _Counted(total, length, rows)
+    return _Counted(total, average, rows)
 
 
 def _phrase(parts: Sequence[str], *, name: str | None = None) -> Json:

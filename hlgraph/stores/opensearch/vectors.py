@@ -273,7 +273,7 @@ class OpenSearchVectorStore(VectorStore):
             sources = allowed[key] = allowed[key] if key in allowed else self._allowed(*key, read=query.state)
             if not sources:
                 return []
-        inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search)
+        inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search, query.among)
         rankings: list[Steps[list[Hit]]] = []
         k = max(query.k, _FUSE) if query.vector is not None and query.text is not None else query.k
         alias = home.alias
@@ -282,7 +282,9 @@ class OpenSearchVectorStore(VectorStore):
             rankings.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
         if query.text is not None:
             asked = phrases(query.text)
-            rankings.append(by_text(alias, phrases=asked, k=k, inside=inside, kept=kept if needs_vectors else None))
+            counted = inside if query.is_alone else Inside()
+            kept_rows = kept if needs_vectors else None
+            rankings.append(by_text(alias, phrases=asked, k=k, inside=inside, counted=counted, kept=kept_rows))
         return rankings
 
     def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:

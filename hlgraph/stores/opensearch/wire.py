@@ -89,6 +89,7 @@ class Aggregation(msgspec.Struct):
     value: float | None = None
     doc_count: int = 0
     buckets: dict[str, Bucket] = {}
+    length: Aggregation | None = None
 
 
 class Found(msgspec.Struct):

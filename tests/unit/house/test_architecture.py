@@ -401,6 +401,7 @@ SHARED_NAMES = {
     "failures": "chunks that a chat model could not extract",
     "gds": "graphs that GDS ranks: on the server, and for its Python client",
     "graph": "GraphStore of its store",
+    "groups": "the groups that may see the sources of a corpus",
     "hierarchy": "layers of summaries over the chunks (GraphMPA)",
     "image_changes": "the lists of changes of its store, by which images are patched",
     "images": "the images of the corpora of its store",
