@@ -8,8 +8,8 @@
     │   ├── ExtractionError       an extraction record cannot be used
     │   ├── WhereError            a metadata filter cannot be parsed or names an unknown field
     │   ├── UnknownNameError      no such corpus, strategy, store, source, format
-    │   └── SettingsError         a settings file or value is wrong
-    ├── AccessError               the caller may not do this, or no caller is named
+    │   ├── SettingsError         a settings file or value is wrong
+    │   └── AccessError           the caller may not do this, or no caller is named
     ├── MissingExtraError         an optional dependency is not installed
     ├── ModelError                a model is missing, broken or returned an unusable answer
     │   ├── ModelMissingError     a local model is not installed; run `hlgraph models install`
@@ -95,7 +95,7 @@ class SettingsError(InputError):
     """A settings file or value is wrong."""
 
 
-class AccessError(HLGraphError):
+class AccessError(InputError):
     """A caller needs the right to operate for this, or sources have groups and no caller is named."""
 
 

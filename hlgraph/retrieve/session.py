@@ -211,6 +211,7 @@ class Session:
         self._words: CountedTexts | None = None
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
         self._entities: tuple[str, ...] | None = None
+        self._groups: Aliases | None = None  # of a caller
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -522,12 +523,9 @@ class Session:
         return members
 
     def entities(self) -> tuple[str, ...]:
-        """The ids of the entities in the scope, ascending; read once."""
+        """The ids of the entities in the scope, ascending; read once. Not a step: some searches read them only if merges exist."""
         if self._entities is None:
-            with self.step("read entities") as step:
-                self._entities = self._stores.graph.entities(self.scope)
-                self.round_trips += 1
-                step.count = len(self._entities)
+            self._entities = self._stores.graph.entities(self.scope)
         return self._entities
 
     def pull(self, seeds: Sequence[str], shape: PullShape) -> Subgraph:
@@ -561,9 +559,16 @@ class Session:
         return {name: score for name, score in scores.items() if name in kept}
 
     def _aliases(self) -> Aliases:
-        """The entities that merges join; the store reads them once per version of the corpus."""
+        """The entities that merges join, of those in sight; the store reads them once per version of the corpus."""
         store = self._stores.graph.merges
-        return {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
+        aliases = {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
+        if not aliases or not self.request.is_alone:
+            return aliases
+        if self._groups is None:
+            inside = set(self.entities())
+            groups = {tuple(one for one in group if one in inside) for group in aliases.values()}
+            self._groups = {name: group for group in groups if len(group) > 1 for name in group}
+        return self._groups
 
     def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[_R]) -> dict[str, _R]:
         """Records by id; a record that was read once in this session is not read again.

@@ -189,7 +189,9 @@ def _fits(value: object, wanted: Any) -> bool:
     """Whether a value fits an annotation; the elements of a container are not checked."""
     origin = typing.get_origin(wanted) or wanted
     if origin in _CONTAINERS:
-        return isinstance(value, origin) and not isinstance(value, str | bytes)
+        # A mapping is an iterable, but nobody means its keys.
+        is_other = isinstance(value, str | bytes) or (isinstance(value, Mapping) and not issubclass(origin, Mapping))
+        return isinstance(value, origin) and not is_other
     if origin is abc.Callable:
         return callable(value)
     if origin is typing.Literal:

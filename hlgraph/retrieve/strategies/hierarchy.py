@@ -71,6 +71,8 @@ class HierarchyRetriever:
                 f"corpus {corpus!r} has no hierarchy of summaries, which the strategy hierarchy needs; "
                 f"run: hlgraph hierarchy build --corpus {corpus}"
             )
+        if session.request.is_alone:
+            summaries = _in_sight(session, run, summaries)
         unit = session.request.unit or self.returned
         has_chunks = unit != "summary" and self.layers == "all"
         hits = session.seeds(Kind.CHUNK, k, mode="vector") if has_chunks else []
@@ -144,6 +146,15 @@ class HierarchyRetriever:
         hits = by_score(highest)
         session.note_hop(Hop(2, len(used), len(hits), {}, hits, Kind.CHUNK, "chunks below the summaries"))
         return Ranked(Kind.CHUNK, hits, why)
+
+
+def _in_sight(session: Session, run: Run, summaries: Summaries) -> Summaries:
+    """The summaries that rest on nothing outside the filter; a caller is not told how many others there are."""
+    below = _below(session, summaries.items, chosen=summaries.items)
+    nodes = {item.summary.id: Resting(item, below[item.summary.id], run.is_stale) for item in summaries.items}
+    kept = _admitted(session, nodes)
+    at = [number for number, item in enumerate(summaries.items) if item.summary.id in kept]
+    return Summaries(tuple(summaries.items[number] for number in at), summaries.matrix[at])
 
 
 def _admitted(session: Session, nodes: dict[str, Resting]) -> dict[str, Resting]:

@@ -162,7 +162,10 @@ class _Words(_Played):
             counts = {"0": {"doc_count": 2}, "1": {"doc_count": 1}}
             return {
                 "hits": {"total": {"value": 40}, "hits": []},
-                "aggregations": {"length": {"value": 120.0}, "phrases": {"buckets": counts}},
+                "aggregations": {
+                    "lengths": {"doc_count": 40, "length": {"value": 120.0}},
+                    "phrases": {"buckets": counts},
+                },
             }
         text = msgspec.json.encode(body).decode()
         every = ("0", "1", *(f"{search}:{word}" for search in range(3) for word in range(2)))
@@ -180,7 +183,9 @@ def test_word_frequencies_of_several_searches_need_one_request() -> None:
 
     def ask(times: int) -> tuple[list[list[Hit]], list[str]]:
         server = _Words()
-        found = together(server, [by_text("i", phrases=phrases, k=2, inside=Inside()) for _ in range(times)])
+        found = together(
+            server, [by_text("i", phrases=phrases, k=2, inside=Inside(), counted=Inside()) for _ in range(times)]
+        )
         return found, server.asked
 
     [one], alone = ask(1)

@@ -1,0 +1,286 @@
+"""The leakage kit: whether a caller learns anything about sources that the caller may not see.
+
+Its oracle is the same call on a store that never had the hidden sources. Ids, texts, names, metadata, counts, order and scores must
+be equal, whatever was ingested, edited, merged, deleted or opened to other groups before. The text of each source also has a word
+of its own, which must not occur in any result for a caller who may not see the source.
+
+::
+
+    from hlgraph.testing.leakage import History, leaks
+
+    history = History.of(seed=7)
+    with my_store() as graph:
+        history.run(graph)
+        assert not leaks(graph, history, opened=another_empty_store)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from hlgraph.errors import HLGraphError, StoreConflictError
+from hlgraph.ids import entity_id
+from hlgraph.records import Answer, Document, Evidence
+from hlgraph.retrieve import STRATEGIES
+from hlgraph.retrieve.request import SearchResult, Unit
+from hlgraph.sdk.client import HLGraph
+from hlgraph.stores.protocols import Decider, Decision, Verdict
+from hlgraph.text import ACL
+
+GROUPS = ("board", "finance", "public", "works")
+CALLERS = (frozenset({"finance"}), frozenset({"public", "works"}), frozenset({"no such group", "board"}))
+"""Callers of the kit, by their groups."""
+FILTERS = (None, "year >= 2010", "kind = 'report' or not exists year")
+"""Filters of the kit."""
+_NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmoon Bridge", "Orsel Works", "Petra Voss")
+_VERBS = ("designed", "visited", "sold", "paid", "left")
+_MERGED = ("Mara Quill", "Quill Mara")
+_DIGITS = 6
+_ASKED = "3"
+
+
+class Leak(NamedTuple):
+    """One difference between what a caller gets and what the oracle gives.
+
+    Attributes
+    ----------
+    call : strategy or method, mode, filter and groups
+    part : what differs
+    given, expected : what the caller got, and what the oracle gave
+    """
+
+    call: str
+    part: str
+    given: object
+    expected: object
+
+
+@dataclass(slots=True)
+class History:
+    """What happens to a corpus, and what it holds in the end.
+
+    Attributes
+    ----------
+    steps : calls of an operator, in order
+    documents : the documents at the end, by uri, with the groups that hold then
+    """
+
+    steps: list[Callable[[HLGraph], object]] = field(default_factory=list)
+    documents: dict[str, Document] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seed: int, *, sources: int = 8) -> History:
+        """A random history: sources are ingested, edited, moved to other groups, deleted, and two names merged.
+
+        Parameters
+        ----------
+        seed : chooses it
+        sources : number of sources at the start, at least 4
+        """
+        chance, history = random.Random(seed), cls()  # noqa: S311
+        first = [_document(chance, number) for number in range(sources)]
+        history._put(first)
+        for number in chance.sample(range(sources), 2):
+            groups = history.documents[first[number].uri].metadata.get(ACL)
+            edited = _document(chance, number)
+            rest = {name: value for name, value in edited.metadata.items() if name != ACL}
+            history._put([replace(edited, metadata=rest)])  # silent about its groups: they stay
+            history._hold(edited.uri, groups)
+        moved, gone = chance.sample(first, 2)
+        history._move(moved.uri, chance.choice(GROUPS))
+        history.steps.append(lambda graph: graph.delete(gone.uri))
+        del history.documents[gone.uri]
+        history.steps += [_merge, lambda graph: graph.communities.build(), lambda graph: graph.hierarchy.build()]
+        return history
+
+    def run(self, graph: HLGraph) -> None:
+        """Take the steps on an empty corpus."""
+        for step in self.steps:
+            step(graph)
+
+    def seen_by(self, groups: frozenset[str]) -> list[Document]:
+        """The documents that a caller in these groups may see, by uri."""
+        return [one for _, one in sorted(self.documents.items()) if groups.intersection(_groups(one))]
+
+    def _put(self, documents: Sequence[Document]) -> None:
+        self.steps.append(lambda graph: graph.ingest(documents))
+        self.documents |= {document.uri: document for document in documents}
+
+    def _move(self, uri: str, group: str) -> None:
+        self.steps.append(lambda graph: graph.groups.set(group, uris=uri))
+        self._hold(uri, (group,))
+
+    def _hold(self, uri: str, groups: Any) -> None:
+        document = self.documents[uri]
+        metadata = {name: value for name, value in document.metadata.items() if name != ACL}
+        self.documents[uri] = replace(document, metadata=metadata if groups is None else {**metadata, ACL: groups})
+
+
+def _groups(document: Document) -> tuple[str, ...]:
+    groups = document.metadata.get(ACL, ())
+    return groups if isinstance(groups, tuple) else ()
+
+
+def _document(chance: random.Random, number: int) -> Document:
+    """A document with a word of its own, ``WordN``, and names in two spellings."""
+
+    def name() -> str:
+        chosen = chance.choice(_NAMES)
+        return chosen.upper() if chance.random() < 0.3 else chosen
+
+    said = [
+        f"{name()} {chance.choice(_VERBS)} {name()} in {chance.randint(1900, 1999)}."
+        for _ in range(chance.randint(2, 6))
+    ]
+    table = f"| item | cost |\n|---|---|\n| Word{number} | {chance.randint(1, 99)} |"
+    text = f"# {chance.choice(('Trade', 'Repairs'))}\n\n{' '.join(said)} {name()} left Word{number}.\n\n{table}"
+    metadata: dict[str, Any] = {"kind": chance.choice(("report", "note"))}
+    if chance.random() < 0.7:
+        metadata["year"] = chance.randint(2000, 2020)
+    if groups := chance.sample(GROUPS, chance.randint(0, 2)):
+        metadata[ACL] = tuple(sorted(groups))
+    return Document(f"papers:#{number}", text, f"Paper {number}", metadata)
+
+
+def _merge(graph: HLGraph) -> None:
+    """Decide that two names are one, if both are there."""
+    stores = graph.ingestion.opened.stores
+    pair = (entity_id(graph.corpus, _MERGED[0]), entity_id(graph.corpus, _MERGED[1]))
+    decision = Decision(graph.corpus, *pair, Verdict.SAME, Decider.PERSON, at="2026-01-02T03:04:05+00:00")
+    with (
+        stores.graph.lock(graph.corpus),
+        contextlib.suppress(StoreConflictError),
+    ):  # unless a source has only one of them
+        if stores.graph.merges is not None:
+            stores.graph.merges.save(graph.corpus, [decision])
+
+
+def leaks(
+    graph: HLGraph,
+    history: History,
+    *,
+    opened: Callable[[], AbstractContextManager[HLGraph]],
+    strategies: Sequence[str] = (),
+    modes: Sequence[Any] = ("vector", "text", "hybrid"),
+    seed: int = 0,
+) -> list[Leak]:
+    """What callers get of hidden sources, by any strategy, mode and filter; empty if nothing.
+
+    Parameters
+    ----------
+    graph : the store that the history was run on
+    history : the history
+    opened : opens an empty store of the same corpus name and embedder
+    strategies : names; empty: all that need no summaries
+    modes : of the searches
+    seed : chooses the questions
+
+    Returns
+    -------
+    list of Leak
+    """
+    every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
+    chance, differences = random.Random(seed), list[Leak]()  # noqa: S311
+    for groups in CALLERS:
+        seen = history.seen_by(groups)
+        numbers = {uri.partition("#")[2] for uri in history.documents.keys() - {one.uri for one in seen}}
+        hidden = [f"Word{number}" for number in sorted(numbers - {_ASKED})]
+        with opened() as oracle:
+            oracle.ingest([Document("doc:unseen", "Nothing.", metadata={ACL: "no other group"})])
+            if seen:
+                oracle.ingest(seen)
+            _merge(oracle)
+            ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
+            for call, run in _calls(every, modes, chance):
+                given, expected = _parts(run, ours), _parts(run, theirs)
+                name = f"{call} as {', '.join(sorted(groups))}"
+                parts = sorted(given.keys() | expected.keys())
+                differences += [
+                    Leak(name, part, given.get(part), expected.get(part))
+                    for part in parts
+                    if given.get(part) != expected.get(part)
+                ]
+                differences += [Leak(name, "text", word, "") for word in hidden if word in repr(given)]
+        differences += _summarised(graph.as_caller(groups), hidden)
+    return differences
+
+
+def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
+    """Words of hidden sources in summaries and what they rest on. A smaller corpus has other summaries, so there is no oracle."""
+    units: tuple[Unit, ...] = ("mixed", "summary")
+    for unit in units:
+
+        def run(graph: HLGraph, unit: Unit = unit) -> SearchResult:
+            return graph.search("Trade", strategy="hierarchy", unit=unit, explain=True)
+
+        given = repr(_parts(run, graph))
+        yield from (
+            Leak(f"search --strategy hierarchy --unit {unit}", "text", word, "") for word in hidden if word in given
+        )
+
+
+def _calls(
+    strategies: Sequence[str], modes: Sequence[Any], chance: random.Random
+) -> Iterator[tuple[str, Callable[[HLGraph], SearchResult | Answer]]]:
+    for strategy, mode, where in itertools.product(strategies, modes, FILTERS):
+        question = f"Who {chance.choice(_VERBS)} {chance.choice(_NAMES)}, and who {chance.choice(_VERBS)} Word{_ASKED}?"
+
+        def run(graph: HLGraph, chosen: Any = (question, strategy, mode, where)) -> SearchResult:
+            text, name, how, only = chosen
+            return graph.search(text, strategy=name, mode=how, where=only, explain=True)
+
+        yield f"search --strategy {strategy} --mode {mode} --where {where}", run
+    for where in (*FILTERS, "no_such_field = 1"):
+        for text in (f"How many papers mention Word{_ASKED}?", "What is the sum of cost?", f"Who visited {_NAMES[0]}?"):
+
+            def reply(graph: HLGraph, chosen: Any = (text, where)) -> Answer:
+                return graph.answer(chosen[0], where=chosen[1])
+
+            yield f"answer --where {where} {text}", reply
+
+
+def _parts(run: Callable[[HLGraph], SearchResult | Answer], graph: HLGraph) -> Mapping[str, object]:
+    """What a caller can read of a result, without times; of an error its text."""
+    try:
+        result = run(graph)
+    except HLGraphError as error:
+        return {"error": repr(error)}
+    if isinstance(result, Answer):
+        cited = [_piece(citation.evidence) for citation in result.citations]
+        return {"text": result.text, "citations": cited, "sentences": [one.is_supported for one in result.sentences]}
+    explain = result.explain
+    return {
+        "evidence": [[_piece(one), *map(_piece, one.rests_on)] for one in result.evidence],
+        "communities": result.communities,
+        "calibration": result.calibration,
+        "steps": [(step.name, step.count, step.details) for step in explain.steps],
+        "seeds": _rounded([(seeds.kind, seeds.origin, seeds.count, seeds.best) for seeds in explain.seeds]),
+        "hops": _rounded([(hop.expanded, hop.kept, dict(hop.pruned), hop.best) for hop in explain.hops]),
+        "paths": _rounded([(path.nodes, path.joined_by) for path in explain.paths]),
+        "picture": _rounded((explain.graph.nodes, explain.graph.edges)),
+        "costs": (explain.round_trips, explain.version, explain.calls, explain.stores),
+    }
+
+
+def _piece(evidence: Evidence) -> tuple[object, ...]:
+    why = _rounded(sorted(evidence.why.items()))
+    source = replace(evidence.source, version=1)  # which counts the edits of what the caller sees
+    return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, source, why
+
+
+def _rounded(value: object) -> object:
+    """The value with rounded numbers."""
+    if isinstance(value, float):
+        return round(value, _DIGITS)
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    fields = getattr(value, "__dataclass_fields__", None)
+    return {name: _rounded(getattr(value, name)) for name in fields} if fields else value

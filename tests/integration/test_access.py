@@ -1,0 +1,279 @@
+"""A caller sees only the sources that name one of its groups; the leakage kit finds nothing, and would find what is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import call
+from thoroughness import cases
+
+import hlgraph
+from hlgraph.answer.tables import TableReader
+from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
+from hlgraph.records import Document, Kind
+from hlgraph.retrieve.request import SearchRequest
+from hlgraph.retrieve.session import Session
+from hlgraph.sdk.aio import AsyncHLGraph
+from hlgraph.sdk.client import HLGraph
+from hlgraph.stores import trace
+from hlgraph.stores.embedded.graph import EmbeddedGraphStore
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.leakage import History, leaks
+from hlgraph.where import Caller
+
+SESSION = importlib.import_module("hlgraph.retrieve.session")  # the package has functions of these names
+SEARCH = importlib.import_module("hlgraph.retrieve.search")
+Opened = Callable[[], AbstractContextManager[HLGraph]]
+
+MODES = ("hybrid", "text", "vector")
+PAPERS = [
+    Document("doc:open", "Mara Quill designed the Aldane Bridge.", metadata={"acl": "public"}),
+    Document(
+        "doc:cost", "Ivo Brandt paid MARA QUILL three million.", metadata={"acl": ["finance", "board"], "secret": 1}
+    ),
+    Document("doc:none", "Petra Voss sold the Aldane Bridge."),
+]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    numbers = iter(range(1_000))
+
+    @contextmanager
+    def new() -> Iterator[HLGraph]:
+        with hlgraph.connect(f"hlgraph://{tmp_path}/{next(numbers)}", embedder=WordEmbedder()) as graph:
+            yield graph
+
+    return new
+
+
+@pytest.fixture
+def papers(opened: Opened) -> Iterator[HLGraph]:
+    with opened() as graph:
+        graph.ingest(PAPERS)
+        yield graph
+
+
+def uris(graph: HLGraph, question: str = "Who designed the Aldane Bridge?") -> set[str]:
+    return {piece.source.uri for piece in graph.search(question, strategy="statement").evidence}
+
+
+def test_a_caller_sees_what_names_a_group_of_it_and_an_operator_everything(papers: HLGraph) -> None:
+    assert uris(papers.as_caller({"public"})) == {"doc:open"}
+    assert uris(papers.as_caller(["board", "public"])) == {"doc:open", "doc:cost"}
+    assert uris(papers.as_caller({"elsewhere"})) == set()
+    assert uris(papers.as_operator()) == {"doc:open", "doc:cost", "doc:none"}
+
+
+def test_a_corpus_with_groups_answers_nobody_without_a_caller(papers: HLGraph) -> None:
+    for ask in (papers.search, papers.answer, lambda question: list(papers.answer_stream(question))):
+        with pytest.raises(AccessError, match=r"as_caller.*as_operator"):
+            ask("Who designed the Aldane Bridge?")
+
+
+def test_a_corpus_without_groups_needs_no_caller_and_shows_callers_nothing(opened: Opened) -> None:
+    with opened() as graph:
+        graph.ingest(PAPERS[2:])
+        assert uris(graph) == {"doc:none"}
+        assert uris(graph.as_caller({"public"})) == set()
+
+
+@pytest.mark.parametrize("groups", ["public", set(), {""}, {7}, [None], {"public": 1}])
+def test_a_caller_that_is_no_set_of_groups_is_refused(papers: HLGraph, groups: Any) -> None:
+    with pytest.raises(InputError, match="group"):
+        papers.as_caller(groups)
+
+
+def test_a_caller_may_do_nothing_else(papers: HLGraph) -> None:
+    view = papers.as_caller({"public"})
+    public = {name for name in dir(HLGraph) if not name.startswith("_")}
+    for name in public - {"answer", "answer_stream", "close", "search"}:
+        with pytest.raises(AccessError, match=f"{name} needs the right to operate"):
+            getattr(view, name)
+
+    async def ask() -> None:
+        awaited = AsyncHLGraph(papers).as_caller({"public"})
+        assert {piece.source.uri for piece in (await awaited.search("bridge")).evidence} == {"doc:open"}
+        with pytest.raises(AccessError):
+            await awaited.stats()
+        with pytest.raises(AccessError):
+            _ = awaited.groups
+
+    asyncio.run(ask())
+
+
+def test_a_field_that_only_hidden_sources_have_is_unknown_to_a_caller(papers: HLGraph) -> None:
+    view = papers.as_caller({"public"})
+    assert view.search("bridge", where="secret = 1").evidence == ()
+    assert view.search("bridge", where="no_such_field = 1").evidence == ()  # an error would tell one from the other
+    with pytest.raises(WhereError):
+        papers.as_operator().search("bridge", where="no_such_field = 1")
+
+
+def test_groups_are_set_listed_and_cleared_without_extraction(papers: HLGraph) -> None:
+    before = papers.stats()[0].records
+    assert papers.groups.list() == {"": 1, "board": 1, "finance": 1, "public": 1}
+    assert papers.groups.set("works; public", where="exists secret") == 1
+    assert papers.groups.set(["public", "works"], uris="doc:cost") == 0  # as they are
+    assert uris(papers.as_caller({"works"})) == {"doc:cost"}
+    assert papers.groups.clear(uris=["doc:cost", "doc:open"]) == 2
+    assert uris(papers.as_caller({"works", "public"})) == set()
+    assert uris(papers) == {"doc:open", "doc:cost", "doc:none"}  # no source names a group any more
+    assert papers.stats()[0].records == before
+    for wrong, kind in (
+        ({"uris": "doc:nowhere"}, UnknownNameError),
+        ({"where": "nothing = 1"}, WhereError),
+        ({}, InputError),
+    ):
+        with pytest.raises(kind):
+            papers.groups.set("public", **wrong)
+    for groups in ("", [], " ; "):
+        with pytest.raises(InputError, match="names no group"):
+            papers.groups.set(groups, uris="doc:open")
+
+
+def test_an_ingest_that_is_silent_about_groups_keeps_them(papers: HLGraph) -> None:
+    silent = [replace(document, metadata={}) for document in PAPERS[:2]]
+    papers.ingest(silent)
+    assert papers.groups.list() == {"": 1, "board": 1, "finance": 1, "public": 1}
+    papers.ingest([replace(silent[0], text="Mara Quill left the Aldane Bridge.")])
+    assert uris(papers.as_caller({"public"})) == {"doc:open"}
+    papers.ingest(PAPERS, acl=["works", "night"])  # of those that name none
+    assert papers.groups.list() == {"board": 1, "finance": 1, "night": 1, "public": 1, "works": 1}
+    with pytest.raises(InputError, match="names no group"):
+        papers.ingest(PAPERS, acl=[])
+
+
+@pytest.mark.parametrize("groups", [(), "", " ; ", True, 1.5])
+def test_a_document_whose_groups_cannot_be_read_is_refused_alone(opened: Opened, groups: Any) -> None:
+    with opened() as graph:
+        report = graph.ingest([*PAPERS, Document("doc:bad", "Petra Voss left.", metadata={"acl": groups})])
+        assert [failure.uri for failure in report.failed] == ["doc:bad"]
+        assert report.sources_added == 3
+
+
+def test_groups_come_from_front_matter_and_columns(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\nacl: [finance, board]\n---\n\nMara Quill left.\n")
+    (tmp_path / "b.csv").write_text("id,text,acl\n1,Ivo Brandt left.,board; works\n")
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "1", "text": "Petra Voss left.", "acl": ["public"]}) + "\n")
+    with opened() as graph:
+        graph.ingest([tmp_path / name for name in ("a.md", "b.csv", "c.jsonl")])
+        assert graph.groups.list() == {"board": 2, "finance": 1, "public": 1, "works": 1}
+
+
+def test_the_commands_ask_as_a_caller_or_as_an_operator(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("Mara Quill designed the Aldane Bridge.\n")
+    store = ["--store", f"hlgraph://{tmp_path}/store"]
+    assert call(*store, "ingest", str(tmp_path / "docs"), "--acl", "public", "--acl", "works").code == 0
+    question = "Who designed the Aldane Bridge?"
+    for caller, code, said in (
+        ([], 2, "a caller must be named"),
+        (["--as", "works"], 0, "designed the Aldane Bridge"),
+        (["--as", "night"], 0, "no evidence"),
+        (["--as-operator"], 0, "designed the Aldane Bridge"),
+        (["--as", "works", "--as-operator"], 2, "only one of them"),
+    ):
+        result = call(*store, "search", question, *caller)
+        assert (result.code, said in result.out + result.err) == (code, True), caller
+    assert "[1]" in call(*store, "answer", question, "--as", "works").out
+    assert call(*store, "groups", "set", "night", "--uri", str(tmp_path / "docs")).code == 0
+    assert "1 sources: night" in call(*store, "groups", "list").out
+    assert "no evidence" in call(*store, "search", question, "--as", "works").out
+
+
+def test_a_change_of_1_000_sources_is_one_change_without_extraction(opened: Opened) -> None:
+    with opened() as graph:
+        graph.ingest([Document(f"doc:{number}", f"Number {number} left.") for number in range(1_000)])
+        version, start = graph.stats()[0].version, time.process_time()
+        assert graph.groups.set("public", where="source_id != ''") == 1_000
+        assert graph.stats()[0].version == version + 1
+        assert time.process_time() - start < 60  # a bound against a query per source, not a measure
+
+
+@pytest.mark.parametrize("seed", range(cases(2, 40)))
+def test_nothing_leaks(opened: Opened, seed: int) -> None:
+    history = History.of(seed)
+    with opened() as graph:
+        history.run(graph)
+        assert leaks(graph, history, opened=opened, modes=MODES[seed % 3 :: cases(3, 1)], seed=seed) == []
+
+
+def _unscoped(name: str) -> Callable[..., Any]:
+    """A read of the graph store that forgets the filter."""
+    read = getattr(EmbeddedGraphStore, name)
+    return lambda self, *args, scope: read(self, *args, scope=replace(scope, where=None))
+
+
+_query, _read_tables = SESSION._query, TableReader.__init__
+DROPPED: dict[str, tuple[Any, str, Any]] = {
+    "the filter of the caller": (Caller, "narrowed", lambda self, where: where),
+    "the scope of a pull": (EmbeddedGraphStore, "pull", _unscoped("pull")),
+    "the scope of a ranking": (EmbeddedGraphStore, "rank", _unscoped("rank")),
+    "the filter of a search": (
+        SESSION,
+        "_query",
+        lambda session, search: replace(_query(session, search), where=None),
+    ),
+    "the entities in sight": (SESSION, "_query", lambda session, search: replace(_query(session, search), among=None)),
+    "the words that are counted": (
+        SESSION,
+        "_query",
+        lambda session, search: replace(_query(session, search), is_alone=False),
+    ),
+    "the names of entities": (EmbeddedGraphStore, "records", _unscoped("records")),
+    "the merges in sight": (
+        Session,
+        "_aliases",
+        lambda self: self._stores.graph.merges.aliases(self.request.corpus, version=self._corpus.version),
+    ),
+    "the rows of a table": (
+        TableReader,
+        "__init__",
+        lambda self, graph, corpus, **_: _read_tables(self, graph, corpus),
+    ),
+    "the version": (SearchRequest, "is_alone", property(lambda self: False)),
+    "the queries of an explanation": (
+        SEARCH,
+        "_explained",
+        lambda session, ranked, result: replace(result, explain=replace(result.explain, calls=trace.heard())),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DROPPED)
+def test_the_kit_sees_what_is_dropped(opened: Opened, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setattr(*DROPPED[what])
+    for seed in (4, 0, 1):
+        history = History.of(seed)
+        with opened() as graph:
+            history.run(graph)
+            try:
+                seen = leaks(
+                    graph, history, opened=opened, strategies=("diameter", "path"), modes=("vector", "text"), seed=seed
+                )
+            except (IndexError, KeyError):  # a search stumbles over what it pulls and may not see
+                return
+        if seen:
+            return
+    pytest.fail("nothing was seen")
+
+
+def test_an_entity_has_the_names_of_its_mentions_in_a_scope(papers: HLGraph) -> None:
+    graph = papers.ingestion.opened.stores.graph
+    names = {}
+    for groups in ({"public"}, {"finance"}):
+        scope = SESSION.Scope("default", Caller.of(groups).narrowed(None))
+        names[min(groups)] = {entity.name for entity in graph.records(Kind.ENTITY, graph.entities(scope), scope=scope)}
+    assert "Mara Quill" in names["public"]
+    assert "MARA QUILL" in names["finance"]
+    assert not names["public"] & {"MARA QUILL", "Ivo Brandt", "Petra Voss"}
