@@ -189,7 +189,7 @@ def _fits(value: object, wanted: Any) -> bool:
     """Whether a value fits an annotation; the elements of a container are not checked."""
     origin = typing.get_origin(wanted) or wanted
     if origin in _CONTAINERS:
-        # A mapping is an iterable, but nobody means its keys.
+        # A mapping is an iterable of its keys, which no caller means.
         is_other = isinstance(value, str | bytes) or (isinstance(value, Mapping) and not issubclass(origin, Mapping))
         return isinstance(value, origin) and not is_other
     if origin is abc.Callable:

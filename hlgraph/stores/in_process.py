@@ -399,25 +399,29 @@ def renamed(
     said : counts the names of entities, by id, in the scope
     """
     shape = PullShape(frozenset(), frozenset({Kind.FACT}), hops=0, node_cap=max(len(records), 1))
-    facts = [item for item in records if isinstance(item, Fact)]
-    asserted = set(graph.pull([item.id for item in facts], shape, scope=scope).ids.tolist()) if facts else set()
+    facts = [record for record in records if isinstance(record, Fact)]
+    asserted = set(graph.pull([record.id for record in facts], shape, scope=scope).ids.tolist()) if facts else set()
     # Every statement that supports a fact mentions its ends.
-    ends = sorted({end for item in facts if item.id in asserted for end in (item.subject_id, item.object_id) if end})
-    entities = [item for item in records if isinstance(item, Entity)]
-    whole = [item for item in graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus)) if isinstance(item, Entity)]
-    before = {item.id: item.name for item in whole}
-    names = _names(said([item.id for item in entities] + ends))
+    ends = sorted(
+        {end for record in facts if record.id in asserted for end in (record.subject_id, record.object_id) if end}
+    )
+    entities = [record for record in records if isinstance(record, Entity)]
+    whole = [
+        record for record in graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus)) if isinstance(record, Entity)
+    ]
+    before = {record.id: record.name for record in whole}
+    names = _names(said([record.id for record in entities] + ends))
     result: list[Record] = []
-    for item in records:
-        if isinstance(item, Entity) and item.id in names:
-            counts, kinds = names[item.id]
-            named = replace(item, name=most_common(counts), kind=most_common(kinds), aliases=tuple(sorted(counts)))
+    for record in records:
+        if isinstance(record, Entity) and record.id in names:
+            counts, kinds = names[record.id]
+            named = replace(record, name=most_common(counts), kind=most_common(kinds), aliases=tuple(sorted(counts)))
             result.append(named)
-        elif isinstance(item, Fact) and item.id in asserted:
-            complement = item.text[len(before[item.subject_id]) + len(item.predicate) + 2 :]
-            thing = most_common(names[item.object_id][0]) if item.object_id else complement
-            text = f"{most_common(names[item.subject_id][0])} {item.predicate} {thing}"
-            result.append(replace(item, text=text))
+        elif isinstance(record, Fact) and record.id in asserted:
+            complement = record.text[len(before[record.subject_id]) + len(record.predicate) + 2 :]
+            thing = most_common(names[record.object_id][0]) if record.object_id else complement
+            text = f"{most_common(names[record.subject_id][0])} {record.predicate} {thing}"
+            result.append(replace(record, text=text))
     return result
 
 

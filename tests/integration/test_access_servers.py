@@ -21,7 +21,6 @@ from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.leakage import CALLERS, History, leaks
 from hlgraph.where import Caller
 
-
 MODES = ("vector", "text", "hybrid")
 STRATEGIES = cases(("auto", "diameter", "global", "topic_graph"), ())
 

@@ -63,6 +63,7 @@ GROUPS = [
     for name in (
         "models",
         "cypher",
+        "groups",
         "communities",
         "extract",
         "hierarchy",

@@ -151,9 +151,9 @@ class HierarchyRetriever:
 def _in_sight(session: Session, run: Run, summaries: Summaries) -> Summaries:
     """The summaries that rest on nothing outside the filter; a caller is not told how many others there are."""
     below = _below(session, summaries.items, chosen=summaries.items)
-    nodes = {item.summary.id: Resting(item, below[item.summary.id], run.is_stale) for item in summaries.items}
-    kept = _admitted(session, nodes)
-    at = [number for number, item in enumerate(summaries.items) if item.summary.id in kept]
+    resting = {node.summary.id: Resting(node, below[node.summary.id], run.is_stale) for node in summaries.items}
+    kept = _admitted(session, resting)
+    at = [number for number, node in enumerate(summaries.items) if node.summary.id in kept]
     return Summaries(tuple(summaries.items[number] for number in at), summaries.matrix[at])
 
 
