@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
+from hlgraph.answer.answering import AnswerMode, AnswerStyle
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
-from hlgraph.answer.request import AnswerMode, AnswerStyle
 from hlgraph.errors import BudgetError, HLGraphError, InputError
 from hlgraph.evaluate.metrics.answer_scores import (
     chosen_option,
