@@ -16,7 +16,7 @@ from hlgraph.evaluate.answering import CLOSED_BOOK, ReaderOptions, Readers, read
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
 from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, candidates_of, judged_section
-from hlgraph.evaluate.metrics.retrieval import check_names
+from hlgraph.evaluate.metrics import check_names
 from hlgraph.evaluate.report import Evaluation, default_against
 from hlgraph.evaluate.runner import (
     ALL,

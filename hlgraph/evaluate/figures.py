@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
+from hlgraph.evaluate.metrics import CUTOFFS, MEASURES, grouped
 from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome
 from hlgraph.evaluate.statistics import (
     Comparison,

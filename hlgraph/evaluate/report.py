@@ -46,8 +46,7 @@ from hlgraph.evaluate.judges.report import (
     judge_tables,
     judged_title,
 )
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
-from hlgraph.evaluate.metrics.trec import qrels_text, run_text
+from hlgraph.evaluate.metrics import CUTOFFS, Scores, qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest
 from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome, Run, Setting, StrategyResult, run_of, save
 from hlgraph.evaluate.statistics import (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured, ranked_measures
+from hlgraph.evaluate.metrics import MEASURES, Judged, measured, ranked_measures
 
 if TYPE_CHECKING:
     from hlgraph.evaluate.runner import EvalReport
@@ -666,7 +666,7 @@ def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
     Parameters
     ----------
     report : the evaluation
-    names : names of measures, see :func:`hlgraph.evaluate.metrics.retrieval.ranked_measures`
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.ranked_measures`
 
     Raises
     ------

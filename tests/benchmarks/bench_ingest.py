@@ -22,7 +22,7 @@ from ingest_keywords import keywords
 from measure import TimedEmbedder, megabytes_on_disk, memory_line, peak_megabytes, say, table, verdict
 
 import hlgraph
-from hlgraph.evaluate.metrics.retrieval import percentile
+from hlgraph.evaluate.metrics import percentile
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.choose import cached_embedder
 from hlgraph.settings import load

@@ -20,8 +20,22 @@ from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.pipeline import Ready
 from hlgraph.ingest.report import Failure, Report
-from hlgraph.integrations.ray.accounts import Books, FarBooks, Limits, Spending
-from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Parcel, Work, cut, packed, parts, read, unpacked
+from hlgraph.integrations.ray.stages import (
+    Books,
+    Compare,
+    Embed,
+    Extract,
+    FarBooks,
+    Limits,
+    Parcel,
+    Spending,
+    Work,
+    cut,
+    packed,
+    parts,
+    read,
+    unpacked,
+)
 from hlgraph.models.accounts.budget import Usage, price_of
 from hlgraph.read.discover import STDIN
 from hlgraph.records import Document

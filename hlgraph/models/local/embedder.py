@@ -16,16 +16,21 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.bert import BertConfig, build_graph, read_config, read_json, read_tensors, sha256
-from hlgraph.models.local.runtime import (
+from hlgraph.models.local.bert import (
+    BertConfig,
     OpenVinoModel,
     available_cores,
     batches,
+    build_graph,
     load_runtime,
     load_tokenizer,
     open_session,
     padded,
+    read_config,
+    read_json,
+    read_tensors,
     run_batches,
+    sha256,
     valid_utf8,
 )
 
