@@ -344,26 +344,6 @@ class Answering:
         self._answered[name] = Answered(tuple(outcomes), _difference(total(self._graph.ledger()), before))
 
 
-def answer_all(
-    graph: HLGraph,
-    dataset: Dataset,
-    *,
-    retrievers: Mapping[str, Retriever],
-    readers: Readers | None = None,
-    budget: Budget | None = None,
-) -> AnswerReport:
-    """The answers of :class:`Answering` with all retrievers.
-
-    Parameters
-    ----------
-    retrievers : retrievers by strategy name
-    graph, dataset, readers, budget : see :class:`Answering`
-    """
-    answering = Answering(graph, dataset, readers=readers, budget=budget)
-    answering.ask(retrievers)
-    return answering.report(tuple(retrievers))
-
-
 def section(questions: Sequence[Question], outcomes: Mapping[str, Sequence[AnswerOutcome]], *, title: str) -> Section:
     """The measures of answers as a section of a report.
 

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.drawings import chart_text, diagram_text
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
     alternative,
     attribute,
+    chart_text,
     child,
     children,
+    diagram_text,
     equation,
     is_on,
     list_item,

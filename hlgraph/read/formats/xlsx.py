@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from hlgraph.errors import MissingExtraError, ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
-from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.notation import attribute, literals, local_name, shown_number
+from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import Flaw, Row, Table, shown
 from hlgraph.read.tables import Cell as GridCell

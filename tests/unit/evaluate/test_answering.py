@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from reports import answer_all
 
 import hlgraph
 from hlgraph.errors import InputError, ModelUnavailableError
@@ -16,7 +17,6 @@ from hlgraph.evaluate.answering import (
     Known,
     ReaderOptions,
     Span,
-    answer_all,
     best_span,
     knower,
     measured,
