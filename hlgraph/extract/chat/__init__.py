@@ -7,7 +7,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 
-from hlgraph.extract.chat._domain import given_domain, infer_domain
 from hlgraph.extract.chat._extractor import (
     ChatExtractor,
     ChatJudge,
@@ -17,6 +16,8 @@ from hlgraph.extract.chat._extractor import (
     Verdict,
     expected_calls,
     expected_domain,
+    given_domain,
+    infer_domain,
     mended,
     next_call,
 )
