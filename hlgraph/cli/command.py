@@ -21,7 +21,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 import hlgraph
 from hlgraph.cli.output import note, print_json, say
-from hlgraph.errors import InputError, MissingExtraError, SettingsError
+from hlgraph.errors import InputError, SettingsError, needs_extra
 from hlgraph.progress import Progress, listening
 from hlgraph.telemetry import CorrelationFilter
 
@@ -117,7 +117,7 @@ def exporting(exporter: str) -> Iterator[None]:
 
 def _providers(exporter: str) -> tuple[Any, Any]:
     """A provider of spans and one of metrics, set for the whole process."""
-    try:
+    with needs_extra("otel", "sending spans and metrics"):
         from opentelemetry import metrics, trace
         from opentelemetry.sdk.metrics import MeterProvider
         from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
@@ -128,8 +128,6 @@ def _providers(exporter: str) -> tuple[Any, Any]:
         if exporter == "otlp":
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    except ImportError as error:
-        raise MissingExtraError("otel", "sending spans and metrics") from error
     from hlgraph import __version__
 
     # Resource.create reads the OTEL_ variables; a service name from there wins.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.errors import InputError, MissingExtraError, ReadError, UnknownNameError
+from hlgraph.errors import InputError, ReadError, UnknownNameError, needs_extra
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -220,10 +220,8 @@ def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[n
 
 
 def _measure(name: str, others: Sequence[str] = ()) -> Measure:
-    try:
+    with needs_extra("eval", f"the measure {name}"):
         import ir_measures
-    except ImportError as error:
-        raise MissingExtraError("eval", f"the measure {name}") from error
     family = name.partition("@")[0]
     if family in FAMILIES:
         try:
@@ -642,10 +640,8 @@ def sentence_bleu(text: str, references: Sequence[str], *, n: int = 4) -> float:
 
 @cache
 def _bleu(n: int) -> BLEU:
-    try:
+    with needs_extra("eval", "BLEU"):
         from sacrebleu.metrics.bleu import BLEU
-    except ImportError as error:
-        raise MissingExtraError("eval", "BLEU") from error
     return BLEU(max_ngram_order=n, effective_order=True)
 
 

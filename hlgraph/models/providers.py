@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from hlgraph.errors import MissingExtraError, UnknownNameError
+from hlgraph.errors import UnknownNameError, needs_extra
 from hlgraph.models.calls import PATIENT, Patience, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 
@@ -231,9 +231,7 @@ def reranker_named(name: str, connection: Connection) -> RemoteReranker:
 
 
 def _make(integration: _Integration, name: str, *, model: str, connection: Connection) -> object:
-    try:
+    with needs_extra(integration.extra, f"the model {name}"):
         module = import_module(integration.module)
-    except ImportError as error:
-        raise MissingExtraError(integration.extra, f"the model {name}") from error
     constructor = getattr(module, integration.name)
     return set_up(name, lambda: constructor(model=model, **integration.arguments(connection)))

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from hlgraph import progress
-from hlgraph.errors import BudgetError, ClusterError, InputError, MissingExtraError
+from hlgraph.errors import BudgetError, ClusterError, InputError, needs_extra
 from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import IngestOptions
@@ -75,11 +75,9 @@ def loaded() -> ModuleType:
     MissingExtraError
         Ray is not installed.
     """
-    try:
+    with needs_extra("ray", "an ingest on Ray"):
         import ray
         import ray.data
-    except ImportError as error:
-        raise MissingExtraError("ray", "an ingest on Ray") from error
     return cast("ModuleType", ray)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError
+from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError, needs_extra
 from hlgraph.ids import checksum
 
 if TYPE_CHECKING:
@@ -327,11 +327,9 @@ def weights_of_export(graph: Path) -> bytes:
     ModelError
         The file cannot be read.
     """
-    try:
+    with needs_extra("local", "reading an embedding model in ONNX"):
         import onnx
         from google.protobuf.message import DecodeError
-    except ImportError as error:
-        raise MissingExtraError("local", "reading an embedding model in ONNX") from error
     try:
         model = onnx.load(graph).graph
     except (OSError, DecodeError, onnx.checker.ValidationError) as error:
@@ -535,10 +533,8 @@ class _Builder:
     """Collects nodes and weights; ``add`` returns the name of the node's output."""
 
     def __init__(self, tensors: Mapping[str, Tensor], location: str) -> None:
-        try:
+        with needs_extra("local", "the local embedding model"):
             import onnx
-        except ImportError as error:
-            raise MissingExtraError("local", "the local embedding model") from error
         self._onnx = onnx
         self._tensors = tensors
         self._location = location
@@ -645,12 +641,10 @@ def open_session(model: bytes | Path, *, weights: Path, needed_for: str) -> onnx
     ModelError
         onnxruntime cannot load the model; retryable if there was not enough memory.
     """
-    try:
+    with needs_extra("local", needed_for):
         load_runtime()
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as errors
-    except ImportError as error:
-        raise MissingExtraError("local", needed_for) from error
     onnxruntime.disable_telemetry_events()  # Windows needs this call too
     options = onnxruntime.SessionOptions()
     # One thread per batch and several batches in parallel: threads do not wait for each other after every layer, and a
@@ -804,10 +798,8 @@ def load_tokenizer(path: Path, max_tokens: int, *, needed_for: str) -> tokenizer
     ModelError
         The file cannot be read.
     """
-    try:
+    with needs_extra("local", needed_for):
         import tokenizers
-    except ImportError as error:
-        raise MissingExtraError("local", needed_for) from error
     try:
         data = path.read_bytes()
         msgspec.json.decode(data)

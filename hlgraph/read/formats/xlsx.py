@@ -15,7 +15,7 @@ from datetime import date, datetime, time, timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
 from hlgraph.read.formats._format import FileFormat
@@ -286,10 +286,8 @@ def _shown(cell: Cell | MergedCell) -> str:
 
 
 def _openpyxl() -> Any:
-    try:
+    with needs_extra("xlsx", "reading XLSX"):
         import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("xlsx", "reading XLSX") from error
     return openpyxl
 
 
