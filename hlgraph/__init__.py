@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from hlgraph import errors as errors
 
 if TYPE_CHECKING:
-    from hlgraph.answer.events import AnswerEvent as AnswerEvent
-    from hlgraph.answer.events import AnswerEvidence as AnswerEvidence
-    from hlgraph.answer.events import AnswerPiece as AnswerPiece
+    from hlgraph.answer.answering import AnswerEvent as AnswerEvent
+    from hlgraph.answer.answering import AnswerEvidence as AnswerEvidence
+    from hlgraph.answer.answering import AnswerMode as AnswerMode
+    from hlgraph.answer.answering import AnswerPiece as AnswerPiece
+    from hlgraph.answer.answering import AnswerRequest as AnswerRequest
+    from hlgraph.answer.answering import AnswerStyle as AnswerStyle
     from hlgraph.answer.plan import AnswerPlan as AnswerPlan
-    from hlgraph.answer.request import AnswerMode as AnswerMode
-    from hlgraph.answer.request import AnswerRequest as AnswerRequest
-    from hlgraph.answer.request import AnswerStyle as AnswerStyle
     from hlgraph.answer.verify import Unsupported as Unsupported
     from hlgraph.answer.verify import Verify as Verify
     from hlgraph.errors import HLGraphError as HLGraphError
@@ -136,9 +136,8 @@ __version__ = "0.2.0"
 _LATER = {
     name: f"hlgraph.{module}"
     for module, names in {
-        "answer.events": "AnswerEvent AnswerEvidence AnswerPiece",
+        "answer.answering": "AnswerEvent AnswerEvidence AnswerMode AnswerPiece AnswerRequest AnswerStyle",
         "answer.plan": "AnswerPlan",
-        "answer.request": "AnswerMode AnswerRequest AnswerStyle",
         "answer.verify": "Unsupported Verify",
         "errors": "HLGraphError",
         "evaluate.answering": "ReaderOptions Readers",

@@ -33,6 +33,9 @@ Each message names the input, the reason and the remedy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class HLGraphError(Exception):
     """The root of all errors; ``retryable`` says whether the same call may succeed later."""
@@ -105,6 +108,21 @@ class MissingExtraError(HLGraphError):
     def __init__(self, extra: str, needed_for: str) -> None:
         super().__init__(f"{needed_for} needs an optional dependency; run: pip install 'hlgraph[{extra}]'")
         self.extra = extra
+
+
+@contextmanager
+def needs_extra(extra: str, needed_for: str) -> Iterator[None]:
+    """Import packages of an extra within the block; MissingExtraError if one of them is not installed.
+
+    Parameters
+    ----------
+    extra : its name
+    needed_for : what needs it, the beginning of the message
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(extra, needed_for) from error
 
 
 class ModelError(HLGraphError):

@@ -17,7 +17,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hlgraph.algorithms import check
-from hlgraph.errors import InputError, MissingExtraError
+from hlgraph.errors import InputError, needs_extra
 from hlgraph.subgraph import Csr
 
 _ITERATIONS = 2  # of the Leiden algorithm, per partition
@@ -239,10 +239,8 @@ def _partition(matrix: Csr, *, resolution: float, seed: int) -> NDArray[np.int64
     labels = np.arange(size, dtype=np.int64)
     if not matrix.nnz:  # the library rejects a graph without edges
         return labels
-    try:
+    with needs_extra("communities", "the Leiden algorithm in process"):
         from graspologic_native import leiden_csr
-    except ImportError as error:
-        raise MissingExtraError("communities", "the Leiden algorithm in process") from error
     _, clusters = leiden_csr(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),

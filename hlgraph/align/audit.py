@@ -12,7 +12,7 @@ from hlgraph.align.pairs import Pair, named, parts_of
 from hlgraph.answer.citations import MARK
 from hlgraph.errors import InputError
 from hlgraph.evaluate.figures import Table, as_html
-from hlgraph.evaluate.metrics.answer_scores import normalised
+from hlgraph.evaluate.metrics import normalised
 from hlgraph.text import sentences
 
 MOST_AUC = 0.95

@@ -18,7 +18,7 @@ from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of, prompts_besid
 from hlgraph.align.train import TransformersPolicy, adapter_in, beyond_reach, load, with_adapter
 from hlgraph.errors import InputError
 from hlgraph.evaluate.figures import Table, as_html
-from hlgraph.evaluate.metrics.answer_scores import exact_match, f1, has_answer
+from hlgraph.evaluate.metrics import exact_match, f1, has_answer
 from hlgraph.evaluate.statistics import Difference, Resamples
 
 UNTRAINED = "untrained"

@@ -39,7 +39,7 @@ from hlgraph.answer.writer import ALIGNED, aligned_values, prompt_named
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
 from hlgraph.evaluate.datasets import Dataset, Question, load
 from hlgraph.evaluate.figures import Table, as_html
-from hlgraph.evaluate.metrics.answer_scores import exact_match, has_answer, normalised
+from hlgraph.evaluate.metrics import exact_match, has_answer, normalised
 from hlgraph.evaluate.runner import PREFIX, ingest_set, prepare
 from hlgraph.extract.wording import objection
 from hlgraph.ids import checksum

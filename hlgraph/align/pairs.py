@@ -12,7 +12,7 @@ import msgspec
 
 from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import InputError, ReadError
-from hlgraph.evaluate.metrics.answer_scores import normalised
+from hlgraph.evaluate.metrics import normalised
 from hlgraph.ids import checksum
 from hlgraph.stores.files import make_folder, write_bytes
 

@@ -18,8 +18,19 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
-from hlgraph.answer.assertion import is_doubted, is_misplaced, is_unreal
-from hlgraph.answer.constraints import DAYS, LIGHT, Constraints, Statements, constraints_of, is_slight, lacking, weight
+from hlgraph.answer.constraints import (
+    DAYS,
+    LIGHT,
+    Constraints,
+    Statements,
+    constraints_of,
+    is_doubted,
+    is_misplaced,
+    is_slight,
+    is_unreal,
+    lacking,
+    weight,
+)
 from hlgraph.answer.forms import (
     body_of,
     compared,
@@ -349,7 +360,7 @@ def chosen(
     - the share of the constraints that it meets together with the best piece that leads to it,
 
     minus 0.3 times the share of the names in its text and title, minus 1 if it says something else with the words of the question
-    (:mod:`hlgraph.answer.assertion`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
+    (:mod:`hlgraph.answer.constraints`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
 
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
        constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is

@@ -9,14 +9,22 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from hlgraph.answer.assertion import has_reserve, is_doubted, is_misplaced, is_unknown, without_plans
-from hlgraph.answer.constraints import DAYS, Constraints, Statements, constraints_of
+from hlgraph.answer.constraints import (
+    DAYS,
+    Constraints,
+    Statements,
+    constraints_of,
+    has_reserve,
+    is_doubted,
+    is_misplaced,
+    is_unknown,
+    without_plans,
+)
 from hlgraph.answer.table_rules import MEASURES, is_row, measured_by
 from hlgraph.extract.wording import Wording, denies
-from hlgraph.read.numbers import numbers
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import MONTHS, named
-from hlgraph.text import content_words, fold, words
+from hlgraph.text import content_words, fold, numbers, words
 
 
 def _names(text: str) -> frozenset[str]:
@@ -150,7 +158,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     outside clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has
     the opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose
     place it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is
-    asked about, or has the roles exchanged (:mod:`hlgraph.answer.assertion`). The words of the sentence before it count if it
+    asked about, or has the roles exchanged (:mod:`hlgraph.answer.constraints`). The words of the sentence before it count if it
     begins with a pronoun; those of a heading that is a question do not.
 
     Parameters

@@ -8,7 +8,7 @@ import threading
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
-from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.answering import AnswerRequest
 from hlgraph.models.accounts.budget import MEASURED_FROM, ExpectedCost, guessed_seconds
 from hlgraph.models.accounts.ledger import Experience
 from hlgraph.models.executor import Executor, Request

@@ -21,12 +21,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
-from hlgraph.read.numbers import numbers, spelled
 from hlgraph.read.table_mapping import number
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
 from hlgraph.stores.terms import stem
-from hlgraph.text import STOP_WORDS, fold
+from hlgraph.text import STOP_WORDS, fold, numbers, spelled
 
 MOST_SHOWN = 20
 """Maximum number of rows that an answer lists and cites."""

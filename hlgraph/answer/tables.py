@@ -201,6 +201,7 @@ def _bars(line: str) -> list[str]:
     return [" ".join(plain(part.replace("\\|", "|")).split()) for part in parts]
 
 
+@dataclass(frozen=True, slots=True)
 class TableReader:
     """Reads all rows of the tables that pieces of evidence come from: three reads of the graph, whatever their number.
 
@@ -211,8 +212,9 @@ class TableReader:
     where : the filter of the search; None: none
     """
 
-    def __init__(self, graph: GraphStore, corpus: str, *, where: Where | None = None) -> None:
-        self._graph, self._corpus, self._where = graph, corpus, where
+    graph: GraphStore
+    corpus: str
+    where: Where | None = field(default=None, kw_only=True)
 
     def tables(self, uris: Sequence[str]) -> list[Table] | None:
         """The tables of files.
@@ -231,7 +233,7 @@ class TableReader:
             rows = And((Compare("uri", Op.GE, f"{uri}#"), Compare("uri", Op.LT, f"{uri}$")))  # "$" is next to "#"
             ranges.append(Or((Compare("uri", Op.EQ, uri), rows)))
         wanted: Where = ranges[0] if len(ranges) == 1 else Or(tuple(ranges))
-        scope = Scope(self._corpus, wanted if self._where is None else And((self._where, wanted)))
+        scope = Scope(self.corpus, wanted if self.where is None else And((self.where, wanted)))
         sources = self._read(Kind.SOURCE, scope, record_type=Source)
         chunks = self._read(Kind.CHUNK, scope, record_type=Chunk) if len(sources) <= MOST_ROWS else []
         if max(len(sources), len(chunks)) > MOST_ROWS:
@@ -243,7 +245,7 @@ class TableReader:
         ids = tuple(sorted({row.chunk.source_id for row in rows}))
         if not ids:
             return []
-        scope = Scope(self._corpus, sources=ids)
+        scope = Scope(self.corpus, sources=ids)
         sources = {source.id: source for source in self._read(Kind.SOURCE, scope, record_type=Source)}
         places: dict[tuple[str, int], Statement] = {}
         texts: dict[tuple[str, str], Statement] = {}
@@ -279,5 +281,5 @@ class TableReader:
 
     def _read(self, kind: Kind, scope: Scope, *, record_type: type[_R]) -> list[_R]:
         """At most one record more than the limit."""
-        records = islice(self._graph.find(kind, scope), MOST_ROWS + 1)
+        records = islice(self.graph.find(kind, scope), MOST_ROWS + 1)
         return [record for record in records if isinstance(record, record_type)]

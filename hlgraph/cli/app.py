@@ -25,10 +25,9 @@ from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
 from hlgraph import __version__, errors
-from hlgraph.cli.command import option, show_help
+from hlgraph.cli.command import State, option, show_help
 from hlgraph.cli.commands import commands
 from hlgraph.cli.output import complain, in_options
-from hlgraph.cli.state import State
 
 _INTERRUPTED, _TERMINATED = 130, 143
 # Typer keeps the line breaks of a paragraph that begins with \b, and rewraps other paragraphs.

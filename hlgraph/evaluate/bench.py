@@ -21,7 +21,7 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import Table
-from hlgraph.evaluate.metrics.retrieval import grouped
+from hlgraph.evaluate.metrics import grouped
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.runner import WARMING, Figures, Tally, counted, figures_of, prepare, searches, timed
 from hlgraph.extract.extractor import ChunkInput

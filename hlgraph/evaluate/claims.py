@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
-from hlgraph.evaluate.metrics.answer_scores import f1
+from hlgraph.evaluate.metrics import f1
 from hlgraph.evaluate.statistics import Section
 from hlgraph.extract.chat.messages import MAX_TOKENS, Messages, ReplyError, Words, ask_twice
 from hlgraph.extract.wording import Wording, objection, telling_words

@@ -25,8 +25,7 @@ from typing import TypeVar
 import msgspec
 
 from hlgraph.errors import InputError, ReadError
-from hlgraph.evaluate.metrics.answer_scores import normalised
-from hlgraph.evaluate.metrics.trec import read_qrels
+from hlgraph.evaluate.metrics import normalised, read_qrels
 from hlgraph.ids import checksum
 from hlgraph.read.rows import metadata_of
 from hlgraph.records import Metadata

@@ -14,10 +14,9 @@ from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
 from hlgraph.evaluate import answering
 from hlgraph.evaluate.answering import CLOSED_BOOK, ReaderOptions, Readers, reader_of
 from hlgraph.evaluate.datasets import Dataset, Question, corpus_fingerprint, load, questions_fingerprint, read_passages
-from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport, candidates_of, judged_section
-from hlgraph.evaluate.metrics.retrieval import check_names
-from hlgraph.evaluate.report import Evaluation, default_against
+from hlgraph.evaluate.metrics import check_names
+from hlgraph.evaluate.report import Evaluation
 from hlgraph.evaluate.runner import (
     ALL,
     BASELINES,
@@ -49,7 +48,10 @@ from hlgraph.evaluate.runner import (
 from hlgraph.evaluate.statistics import (
     Interval,
     Section,
+    default_against,
     in_pairs,
+    losses,
+    passages_of,
     ranked_section,
     run_differences,
     section_differences,

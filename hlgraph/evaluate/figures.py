@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, MEASURES, grouped
-from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome
+from hlgraph.evaluate.metrics import CUTOFFS, MEASURES, grouped
+from hlgraph.evaluate.runner import Coverage, EvalReport
 from hlgraph.evaluate.statistics import (
+    MEASURE,
     Comparison,
     Difference,
     Interval,
@@ -23,12 +23,9 @@ from hlgraph.evaluate.statistics import (
     needed_questions,
     paired,
     significance,
-    values_of,
 )
 from hlgraph.retrieve.explain.svg import escaped
 
-MEASURE = "recall@5"
-"""The measure by which strategies are compared by default."""
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
 _NOISE = "noise"
 POINTS = (1, 2, 5)
@@ -445,51 +442,3 @@ def paired_tree(found: Mapping[str, Mapping[str, Paired]], against: str | None) 
                     }
                 )
     return {"strategies": strategies, "differences": differences}
-
-
-# The questions with the largest losses of a strategy.
-
-
-SHOWN = 5
-"""Number of found passages that are shown of a question, as many as ``MEASURE`` counts."""
-
-
-class Loss(NamedTuple):
-    """A question on which a strategy finds less than the other.
-
-    Attributes
-    ----------
-    question : the question
-    difference : the value of the strategy minus that of the other, below 0
-    own, other : what the two found
-    """
-
-    question: Question
-    difference: float
-    own: Outcome
-    other: Outcome
-
-
-def losses(report: EvalReport, against: str, *, most: int = 5) -> dict[str, list[Loss]]:
-    """The largest losses of each strategy in recall@5, the largest first; ties break by question id.
-
-    Parameters
-    ----------
-    report : the evaluation
-    against : the strategy to compare with
-    most : maximum number of questions for each strategy
-    """
-    values = values_of(report, MEASURE)
-    base, others = values[against], report.strategies[against].outcomes
-    by_strategy = {}
-    for name, own in values.items():
-        rows = zip(report.questions, (own - base).tolist(), report.strategies[name].outcomes, others, strict=True)
-        lost = sorted((Loss(*row) for row in rows if row[1] < 0), key=lambda item: (item.difference, item.question.id))
-        if lost:
-            by_strategy[name] = lost[:most]
-    return by_strategy
-
-
-def passages_of(found: Iterable[Loss]) -> set[str]:
-    """The ids of all passages that are shown with these questions: gold ones and found ones."""
-    return {name for item in found for name in (*item.question.gold, *item.own.ids[:SHOWN], *item.other.ids[:SHOWN])}

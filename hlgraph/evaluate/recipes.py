@@ -24,8 +24,8 @@ from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.evaluation import ACCURACY, COUNTS, LAYERS, TOKENS, EvaluationOptions
 from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
-from hlgraph.evaluate.metrics.retrieval import FAMILIES
-from hlgraph.evaluate.metrics.retrieval import MEASURES as RETRIEVAL
+from hlgraph.evaluate.metrics import FAMILIES
+from hlgraph.evaluate.metrics import MEASURES as RETRIEVAL
 from hlgraph.evaluate.report import Evaluation, write_files
 from hlgraph.evaluate.runner import BASELINES, chosen, needs_hierarchy
 from hlgraph.evaluate.statistics import Interval

@@ -16,9 +16,6 @@ from hlgraph.evaluate.answering import MEASURES as ANSWER_MEASURES
 from hlgraph.evaluate.answering import AnswerOutcome, AnswerReport, measured
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import (
-    MEASURE,
-    SHOWN,
-    Loss,
     Table,
     against_table,
     answers_table,
@@ -32,7 +29,6 @@ from hlgraph.evaluate.figures import (
     figures_table,
     group_tables,
     groupings,
-    losses,
     paired_table,
     paired_tree,
     runs_table,
@@ -46,18 +42,20 @@ from hlgraph.evaluate.judges.report import (
     judge_tables,
     judged_title,
 )
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, Scores
-from hlgraph.evaluate.metrics.trec import qrels_text, run_text
+from hlgraph.evaluate.metrics import CUTOFFS, Scores, qrels_text, run_text
 from hlgraph.evaluate.plots import Axis, Column, Point, Series, chart, forest
 from hlgraph.evaluate.runner import Coverage, EvalReport, Outcome, Run, Setting, StrategyResult, run_of, save
 from hlgraph.evaluate.statistics import (
+    MEASURE,
+    SHOWN,
     Comparison,
     Difference,
     Interval,
+    Loss,
     PairedSection,
     Uncertainty,
     Values,
-    best,
+    losses,
     significance,
     values_of,
 )
@@ -222,28 +220,6 @@ def grouped_parts(results: Evaluation) -> list[GroupedPart]:
         asked = tuple(by_id[name] for name in section.questions)
         parts.append(GroupedPart(section.main, asked, section.columns(section.main)))
     return parts
-
-
-def default_against(report: EvalReport, against: str | None) -> str:
-    """The strategy to compare with: the one requested, else the best one.
-
-    Parameters
-    ----------
-    report : the evaluation
-    against : name of a strategy, or None for the best
-
-    Raises
-    ------
-    InputError
-        The evaluation did not ask that strategy.
-    """
-    if against is None:
-        return best(report, MEASURE)
-    if against not in report.strategies:
-        raise InputError(
-            f"{against!r} is not among the strategies asked; compare with one of: {', '.join(report.strategies)}"
-        )
-    return against
 
 
 def as_text(results: Evaluation) -> list[str]:

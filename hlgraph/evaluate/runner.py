@@ -20,8 +20,7 @@ from hlgraph import progress
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import HLGraphError, InputError, MissingExtraError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
-from hlgraph.evaluate.metrics.retrieval import UNDEFINED, Scores, grouped, score
-from hlgraph.evaluate.metrics.trec import read_run
+from hlgraph.evaluate.metrics import UNDEFINED, Scores, grouped, read_run, score
 from hlgraph.evaluate.statistics import Section
 from hlgraph.records import Document, Kind, Scalar, Source, Statement
 from hlgraph.retrieve import STRATEGIES

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import NormalDist
@@ -17,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.evaluate.metrics.retrieval import MEASURES, Judged, measured, ranked_measures
+from hlgraph.evaluate.metrics import MEASURES, Judged, measured, ranked_measures
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.runner import EvalReport
+    from hlgraph.evaluate.datasets import Question
+    from hlgraph.evaluate.runner import EvalReport, Outcome
 
 
+MEASURE = "recall@5"
+"""The measure by which strategies are compared by default."""
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 _BLOCK = 1_000_000  # number of draws in memory at a time
@@ -666,7 +669,7 @@ def ranked_section(report: EvalReport, names: Sequence[str]) -> Section:
     Parameters
     ----------
     report : the evaluation
-    names : names of measures, see :func:`hlgraph.evaluate.metrics.retrieval.ranked_measures`
+    names : names of measures, see :func:`hlgraph.evaluate.metrics.ranked_measures`
 
     Raises
     ------
@@ -732,6 +735,76 @@ def _judged(report: EvalReport, name: str) -> list[Judged]:
         (outcome.ids, question.gold)
         for question, outcome in zip(report.questions, report.strategies[name].outcomes, strict=True)
     ]
+
+
+def default_against(report: EvalReport, against: str | None) -> str:
+    """The strategy to compare with: the one requested, else the best one.
+
+    Parameters
+    ----------
+    report : the evaluation
+    against : name of a strategy, or None for the best
+
+    Raises
+    ------
+    InputError
+        The evaluation did not ask that strategy.
+    """
+    if against is None:
+        return best(report, MEASURE)
+    if against not in report.strategies:
+        raise InputError(
+            f"{against!r} is not among the strategies asked; compare with one of: {', '.join(report.strategies)}"
+        )
+    return against
+
+
+# The questions with the largest losses of a strategy.
+
+
+SHOWN = 5
+"""Number of found passages that are shown of a question, as many as ``MEASURE`` counts."""
+
+
+class Loss(NamedTuple):
+    """A question on which a strategy finds less than the other.
+
+    Attributes
+    ----------
+    question : the question
+    difference : the value of the strategy minus that of the other, below 0
+    own, other : what the two found
+    """
+
+    question: Question
+    difference: float
+    own: Outcome
+    other: Outcome
+
+
+def losses(report: EvalReport, against: str, *, most: int = 5) -> dict[str, list[Loss]]:
+    """The largest losses of each strategy in recall@5, the largest first; ties break by question id.
+
+    Parameters
+    ----------
+    report : the evaluation
+    against : the strategy to compare with
+    most : maximum number of questions for each strategy
+    """
+    values = values_of(report, MEASURE)
+    base, others = values[against], report.strategies[against].outcomes
+    by_strategy = {}
+    for name, own in values.items():
+        rows = zip(report.questions, (own - base).tolist(), report.strategies[name].outcomes, others, strict=True)
+        lost = sorted((Loss(*row) for row in rows if row[1] < 0), key=lambda item: (item.difference, item.question.id))
+        if lost:
+            by_strategy[name] = lost[:most]
+    return by_strategy
+
+
+def passages_of(found: Iterable[Loss]) -> set[str]:
+    """The ids of all passages that are shown with these questions: gold ones and found ones."""
+    return {name for item in found for name in (*item.question.gold, *item.own.ids[:SHOWN], *item.other.ids[:SHOWN])}
 
 
 # Wilson score interval of a share that was counted on a sample.

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hlgraph.read.numbers import numbers
-from hlgraph.text import STOP_WORDS, fold, folded_words, sentences
+from hlgraph.text import STOP_WORDS, fold, folded_words, numbers, sentences
 
 # Lexical support: whether evidence supports a sentence by words alone, without a model.
 #

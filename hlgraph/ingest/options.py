@@ -168,7 +168,7 @@ def extractor_of(
     from hlgraph.extract import LocalExtractor, PrecomputedExtractor
 
     if options.rows is not None:
-        from hlgraph.extract.rows import RowExtractor
+        from hlgraph.extract.extractor import RowExtractor
 
         return RowExtractor(options.rows)
     if options.extract == "local":

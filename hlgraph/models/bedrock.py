@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hlgraph.errors import InputError, MissingExtraError, UnknownNameError
+from hlgraph.errors import InputError, MissingExtraError, UnknownNameError, needs_extra
 from hlgraph.models.calls import PATIENT, Patience, mapped, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 from hlgraph.stores import files
@@ -57,11 +57,9 @@ def bedrock_client(service: str, name: str, *, region: str = "", url: str = "", 
     ModelAccessError
         No region is configured.
     """
-    try:
+    with needs_extra("aws", f"the model {name}"):
         import boto3
         from botocore.config import Config
-    except ImportError as error:
-        raise MissingExtraError("aws", f"the model {name}") from error
     config = Config(
         connect_timeout=_CONNECT_SECONDS, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
     )

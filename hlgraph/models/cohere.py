@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import MissingExtraError
+from hlgraph.errors import needs_extra
 from hlgraph.models.calls import PATIENT, Patience, set_up
 from hlgraph.models.remote import AT_ONCE, RemoteEmbedder, RemoteReranker
 
@@ -37,10 +37,8 @@ def cohere_client(name: str, *, url: str = "", timeout: float = 60.0) -> cohere.
     ModelAccessError
         There is no key.
     """
-    try:
+    with needs_extra("cohere", f"the model {name}"):
         import cohere
-    except ImportError as error:
-        raise MissingExtraError("cohere", f"the model {name}") from error
     # The client's own retries are off: ours are bounded and honour Retry-After.
     make = partial(cohere.ClientV2, timeout=timeout, max_retries=0, log_warning_experimental_features=False)
     return set_up(name, partial(make, base_url=url) if url else make)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hlgraph.errors import MissingExtraError
+from hlgraph.errors import MissingExtraError, needs_extra
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
 from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value, tables_in, woven
@@ -72,10 +72,8 @@ class PageTexts:
     """
 
     def __init__(self, data: bytes, produced: Produced) -> None:
-        try:
+        with needs_extra("pdf", "reading PDF"):
             from pypdfium2 import PdfDocument
-        except ImportError as error:
-            raise MissingExtraError("pdf", "reading PDF") from error
         if find_spec("pdfplumber") is None:
             raise MissingExtraError("pdf", "reading PDF")
         self._produced = produced

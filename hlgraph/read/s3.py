@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 
 SCHEME = "s3://"
 _MAX_BREAKS = 3  # how often a broken stream is resumed
@@ -117,10 +117,8 @@ def objects(path: str) -> Iterator[S3Object]:
 
 
 def _client(place: Place) -> Any:
-    try:
+    with needs_extra("aws", "reading from S3"):
         import boto3
-    except ImportError as error:
-        raise MissingExtraError("aws", "reading from S3") from error
     # a separate session: the default one keeps expired credentials
     client: Any = _mapped(place, lambda: boto3.session.Session().client("s3"))
     return client

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from hlgraph.errors import InputError, MissingExtraError, ReadError
+from hlgraph.errors import InputError, ReadError, needs_extra
 from hlgraph.read.rows import plain_value, shown
 from hlgraph.settings import secret
 
@@ -91,12 +91,10 @@ def opened(uri: str, query: SqlQuery | None) -> Iterator[io.BufferedReader]:
 
 
 def _rows(uri: str, query: SqlQuery) -> Iterator[Mapping[str, object]]:
-    try:
+    with needs_extra("sql", "reading the result of a query"):
         import sqlalchemy
         from sqlalchemy.exc import SQLAlchemyError
         from sqlalchemy.pool import NullPool
-    except ImportError as error:
-        raise MissingExtraError("sql", "reading the result of a query") from error
     password = secret(query.password) if query.password else None
     if query.password and password is None:
         raise InputError(f"{uri}: the environment variable {query.password} with the password is not set; set it")

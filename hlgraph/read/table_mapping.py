@@ -2,7 +2,7 @@
 
 :func:`table_mapping` reads a mapping from YAML, :class:`TableDocuments` converts rows to documents with it, and
 :func:`check_table` compares it with a whole table before anything is stored. The text of a row has one line per fact,
-``Label: value``; :mod:`hlgraph.extract.rows` reads the facts from these lines. :func:`preview` infers a mapping from a table,
+``Label: value``; :mod:`hlgraph.extract.extractor` reads the facts from these lines. :func:`preview` infers a mapping from a table,
 and :func:`as_yaml` writes it.
 """
 

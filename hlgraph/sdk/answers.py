@@ -15,8 +15,8 @@ from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
 
 if TYPE_CHECKING:
+    from hlgraph.answer.answering import AnswerRequest
     from hlgraph.answer.plan import AnswerPlan
-    from hlgraph.answer.request import AnswerRequest
     from hlgraph.evaluate.judges.report import Candidate, JudgeOptions, JudgeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.models.accounts.budget import Budget, ExpectedCost
@@ -166,7 +166,7 @@ class Answers:
         ------
         InputError : no chat model is named, or what :meth:`hlgraph.HLGraph.answer` raises
         """
-        from hlgraph.answer.events import answering, finding, last
+        from hlgraph.answer.answering import answering, finding, last
         from hlgraph.answer.plan import Rehearsal
         from hlgraph.retrieve import SearchRequest, search
 

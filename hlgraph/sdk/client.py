@@ -413,7 +413,7 @@ class HLGraph:
         BudgetError : the budget does not cover the calls
         """
         from hlgraph.answer import AnswerRequest
-        from hlgraph.answer.events import last
+        from hlgraph.answer.answering import last
         from hlgraph.retrieve import SearchRequest
 
         request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
@@ -842,7 +842,7 @@ class HLGraph:
         budget: Budget | None,
         is_streamed: bool,
     ) -> Iterator[AnswerEvent]:
-        from hlgraph.answer.events import Beside, answering, finding
+        from hlgraph.answer.answering import Beside, answering, finding
         from hlgraph.answer.tables import TableReader
 
         calls, models = self._executor(budget), self.settings.models

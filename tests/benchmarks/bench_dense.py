@@ -19,7 +19,7 @@ from measure import TimedEmbedder, say, seconds_of, table
 
 import hlgraph
 from hlgraph.evaluate.datasets import Passage
-from hlgraph.evaluate.metrics.retrieval import CUTOFFS, score
+from hlgraph.evaluate.metrics import CUTOFFS, score
 from hlgraph.ids import chunk_id, source_id
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.choose import cached_embedder

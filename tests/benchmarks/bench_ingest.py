@@ -17,12 +17,12 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from evaluation_sets import BenchmarkSet, open_set, origin_line
 from ingest_keywords import keywords
 from measure import TimedEmbedder, megabytes_on_disk, memory_line, peak_megabytes, say, table, verdict
 
 import hlgraph
-from hlgraph.evaluate.metrics.retrieval import percentile
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.choose import cached_embedder
 from hlgraph.settings import load
@@ -157,13 +157,13 @@ def show_searches(graph: HLGraph, embedder: TimedEmbedder, questions: Sequence[s
             cpu_times.append(1000 * (time.process_time() - cpu_start - embedder.cpu_seconds + before))
             times.append(1000 * (time.perf_counter() - start) - _add_steps(found, steps.setdefault(strategy, {})))
         later = times[1:] or times
-        median = percentile(later, 0.5)
-        figures = (times[0], median, percentile(later, 0.95), max(later), percentile(cpu_times, 0.5))
+        median = np.quantile(later, 0.5)
+        figures = (times[0], median, np.quantile(later, 0.95), max(later), np.quantile(cpu_times, 0.5))
         limit = verdict(median, MILLISECONDS) if strategy == "statement" else ""
         rows.append((strategy, *(f"{value:.1f}" for value in figures), limit))
     table(("strategy", "first", "p50", "p95", "max", "p50 of processors", f"limit {MILLISECONDS:.0f}"), rows)
     for strategy, found_steps in steps.items():
-        parts = ", ".join(f"{name} {percentile(times, 0.5):.1f}" for name, times in found_steps.items())
+        parts = ", ".join(f"{name} {np.quantile(times, 0.5):.1f}" for name, times in found_steps.items())
         say(f"p50 of the steps of {strategy}: {parts}")
     say(memory_line())
 

@@ -21,7 +21,7 @@ from evaluation_sets import open_set, origin_line
 from measure import say, table
 
 import hlgraph
-from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.answering import AnswerRequest
 from hlgraph.evaluate.runner import PREFIX
 from hlgraph.models.accounts.ledger import total
 from hlgraph.models.prompts import estimated_tokens, request_tokens

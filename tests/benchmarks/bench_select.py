@@ -33,7 +33,7 @@ import hlgraph
 from hlgraph.align.train import needing_extra
 from hlgraph.evaluate.statistics import Resamples
 from hlgraph.models.install import default_root
-from hlgraph.models.local.runtime import padded
+from hlgraph.models.local.bert import padded
 from hlgraph.records import Chunk, Kind, Relationship, Source, Statement
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked, rerank

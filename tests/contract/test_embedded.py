@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from topic_contract import TopicContract
 
 from hlgraph.ingest import pipeline
 from hlgraph.records import Kind
@@ -16,7 +17,7 @@ from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import snapshot
-from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, TopicContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract

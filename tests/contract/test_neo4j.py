@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from deletion_page import deletion_queries
+from topic_contract import TopicContract
 
 from hlgraph.errors import StoreLockedError
 from hlgraph.ids import entity_id, source_id
@@ -17,7 +18,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores, Verdict, grouped
 from hlgraph.stores.trace import listening
 from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, TopicContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract, decision, merges, save
 from hlgraph.testing.writers_contract import WritersContract

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 from opensearch_fixture import opened
 from opensearch_proxy import Forward, Reply, Request, proxied
+from topic_contract import TopicContract
 
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.stores.protocols import Stores
-from hlgraph.testing.derived_contract import TopicContract
 from hlgraph.testing.vector_contract import VectorStoreContract, fill
 
 

@@ -22,11 +22,11 @@ from command_worker import Moments
 from older_store import undo_words_fields_and_lists
 from store_dump import dump
 from thoroughness import cases
+from topic_contract import make_older
 
 import hlgraph
 from hlgraph.records import Kind
 from hlgraph.stores.open import open_stores
-from hlgraph.testing.derived_contract import make_older
 
 _KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(1, 8))))
 _DELETED = ("bridge", "flood", "mill")

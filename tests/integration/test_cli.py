@@ -19,7 +19,7 @@ import pytest
 from command_line import Done, call
 from sample_vectors import copied
 
-from hlgraph.cli.state import CHATTY, DRIVERS
+from hlgraph.cli.command import CHATTY, DRIVERS
 
 SAMPLES = Path(__file__).parents[2] / "hlgraph" / "samples"
 # One of each format.

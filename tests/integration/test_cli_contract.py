@@ -26,8 +26,8 @@ from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 from sample_vectors import copied
 
+from hlgraph.cli.command import CHATTY, DRIVERS
 from hlgraph.cli.output import bulk_tree
-from hlgraph.cli.state import CHATTY, DRIVERS
 from hlgraph.ingest.bulk_load import BulkReport
 from hlgraph.ingest.report import Report
 from hlgraph.models import choose

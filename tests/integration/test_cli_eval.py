@@ -18,7 +18,7 @@ from live_stores import opened, settings_for
 from hlgraph.errors import ModelError
 from hlgraph.evaluate.bench import BenchPlan, ask, corpus_name, ingest_size, measure, questions_for
 from hlgraph.evaluate.claims import ClaimScores
-from hlgraph.evaluate.metrics.trec import read_run
+from hlgraph.evaluate.metrics import read_run
 from hlgraph.records import Kind
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import Unit

@@ -17,7 +17,7 @@ from thoroughness import cases
 import hlgraph
 from hlgraph import HLGraph
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.answer.request import AnswerMode
+from hlgraph.answer.answering import AnswerMode
 from hlgraph.errors import InputError
 from hlgraph.records import Document
 from hlgraph.retrieve import STRATEGIES

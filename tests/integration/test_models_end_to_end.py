@@ -18,7 +18,7 @@ from werkzeug import Request, Response
 
 import hlgraph
 from hlgraph.errors import ModelAccessError, ModelFilterError, ModelMismatchError
-from hlgraph.models.providers import chat_named
+from hlgraph.models.choose import chat_named
 from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder

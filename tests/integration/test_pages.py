@@ -20,7 +20,7 @@ from sample_vectors import copied
 
 from hlgraph.cli.app import app
 from hlgraph.evaluate.sweep import knob, with_variants
-from hlgraph.models.providers import CHAT_PROVIDERS, EMBEDDER_PROVIDERS, RERANKER_PROVIDERS, split_name
+from hlgraph.models.choose import CHAT_PROVIDERS, EMBEDDER_PROVIDERS, RERANKER_PROVIDERS, split_name
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
 from hlgraph.settings import load

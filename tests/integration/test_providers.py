@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from hlgraph.errors import HLGraphError, ModelAccessError, ModelAnswerError, ModelUnavailableError, UnknownNameError
-from hlgraph.models.providers import Connection, chat_named, embedder_named, reranker_named
+from hlgraph.models.choose import Connection, chat_named, embedder_named, reranker_named
 
 pytestmark = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 

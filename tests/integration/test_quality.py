@@ -17,7 +17,7 @@ import hlgraph
 from hlgraph import Budget, Document
 from hlgraph.errors import BudgetError, InputError, UnknownNameError
 from hlgraph.extract.chat import ReplyError
-from hlgraph.extract.chat._verdicts import ask_verdicts, read_verdicts
+from hlgraph.extract.chat._extractor import ask_verdicts, read_verdicts
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.models.prompts import unsalted
 from hlgraph.records import Kind

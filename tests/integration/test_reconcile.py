@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from live_stores import neo4j_of, opened
+from topic_contract import ingest_text, topic_vectors
 
 import hlgraph
 from hlgraph.change import VectorBlock
@@ -23,7 +24,6 @@ from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.open import Opened, open_stores
 from hlgraph.stores.protocols import Scope, Stores, VectorBatch
 from hlgraph.testing.corpus import snapshot
-from hlgraph.testing.derived_contract import ingest_text, topic_vectors
 from hlgraph.testing.embedder import WordEmbedder
 
 _EMBEDDER = WordEmbedder()

@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 from older_store import undo_words_fields_and_lists
+from topic_contract import make_older
 
 import hlgraph
 from hlgraph.cli import main
@@ -20,7 +21,6 @@ from hlgraph.stores import migrate
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores, VectorBatch, VectorStore
 from hlgraph.testing.corpus import snapshot
-from hlgraph.testing.derived_contract import make_older
 from hlgraph.testing.embedder import WordEmbedder
 
 _DOCUMENTS = [

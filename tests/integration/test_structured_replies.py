@@ -16,8 +16,8 @@ from werkzeug import Request, Response
 from hlgraph.errors import ModelAccessError, ModelAnswerError, ModelFilterError
 from hlgraph.extract.chat.messages import FoundEntities, parse, schema
 from hlgraph.models.calls import Patience
+from hlgraph.models.choose import Connection, chat_named
 from hlgraph.models.langchain import LangChainChat
-from hlgraph.models.providers import Connection, chat_named
 
 _FORM = schema(FoundEntities)
 _TREE = {"entities": [{"name": "Mara Quill", "kind": "person"}]}

@@ -29,7 +29,6 @@ def measures(root: Path) -> dict[str, int]:
     lines = sum((Counter(_kinds(text, trees[path])) for path, text in sources.items()), Counter[str]())
     edges = _edges(root, trees)
     trips, bearers = _trips(root)
-    found, answered, evaluated = trips["search"], trips["answer"], trips["evaluation"]
     nodes = {path: list(ast.walk(tree)) for path, tree in trees.items()}
     return {
         "files": len(sources),
@@ -42,8 +41,14 @@ def measures(root: Path) -> dict[str, int]:
         "imports between files": sum(map(len, edges.values())),
         "circles": _circles(edges),
         **{f"files entered by {_a(name)}": len(files) for name, files in trips.items()},
-        "files entered by an answer, beside a search": len(answered - found),
-        "files entered by an evaluation, beside an ingest and a search": len(evaluated - trips["ingest"] - found),
+        "files entered by an answer, beside a search": len(trips["answer"] - trips["search"]),
+        **{
+            f"files entered by {_a(name)}, beside an ingest and a search": len(
+                files - trips["ingest"] - trips["search"]
+            )
+            for name, files in trips.items()
+            if name.startswith("evaluation")
+        },
         "names that a question bears on its way": len(bearers),
     }
 

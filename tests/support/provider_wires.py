@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from hlgraph.models.calls import Patience
-from hlgraph.models.providers import Connection, chat_named, embedder_named, reranker_named
+from hlgraph.models.choose import Connection, chat_named, embedder_named, reranker_named
 
 KEY = "sk-test-0123456789abcdefghij"
 KEYS = {

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from hlgraph.evaluate.answering import Answered, AnswerOutcome, AnswerReport, section
-from hlgraph.evaluate.datasets import Question
+from collections.abc import Mapping
+
+from hlgraph.evaluate.answering import Answered, Answering, AnswerOutcome, AnswerReport, Readers, section
+from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.report import Evaluation
 from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
 from hlgraph.evaluate.statistics import Interval, Section, in_pairs, run_differences, uncertainty
+from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.accounts.ledger import Spent
+from hlgraph.retrieve.retriever import Retriever
+from hlgraph.sdk.client import HLGraph
 
 HOSTILE = '</title><script>document.title = "owned"</script><img src="https://example.org/x">'
 _ANSWER_MEASURES = ("EM", "F1", "sentence_F1", "answer_in_text", "answer_recall")
@@ -62,3 +67,17 @@ def hostile_results() -> Evaluation:
         sections=tuple(in_pairs(item, "good") for item in sections),
         titles={"g": "The <b>gold</b> passage", "x": HOSTILE},
     )
+
+
+def answer_all(
+    graph: HLGraph,
+    dataset: Dataset,
+    *,
+    retrievers: Mapping[str, Retriever],
+    readers: Readers | None = None,
+    budget: Budget | None = None,
+) -> AnswerReport:
+    """The answers to a set with all retrievers."""
+    answering = Answering(graph, dataset, readers=readers, budget=budget)
+    answering.ask(retrievers)
+    return answering.report(tuple(retrievers))

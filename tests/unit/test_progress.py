@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hlgraph import HLGraph, progress
 from hlgraph.cli import command
 from hlgraph.models.cache import CachedEmbedder
-from hlgraph.models.local.runtime import run_batches
+from hlgraph.models.local.bert import run_batches
 from hlgraph.models.remote import RemoteEmbedder
 from hlgraph.progress import Progress, Work, advance, count, expect, listening, step
 from hlgraph.records import Document

@@ -21,7 +21,7 @@ from streamed_chat import StreamedChat
 
 import hlgraph
 from hlgraph import telemetry
-from hlgraph.cli.state import exporting
+from hlgraph.cli.command import exporting
 from hlgraph.errors import InputError, MissingExtraError, ModelAccessError, SettingsError, StoreError
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.cache import CachedEmbedder

@@ -139,7 +139,7 @@ def answer(
 def streamed(events: Iterator[AnswerEvent]) -> Answer:
     """The answer that ends a stream of events; its text is printed as it arrives."""
     from hlgraph.answer import AnswerPiece
-    from hlgraph.answer.events import last
+    from hlgraph.answer.answering import last
 
     text = ""
 

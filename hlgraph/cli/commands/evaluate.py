@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-import hlgraph
 from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.cli.commands.judge_answers import Criteria, JudgeModel, Trials, judge_options
 from hlgraph.cli.commands.search import Diversity
@@ -18,13 +17,15 @@ from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K
 
 if TYPE_CHECKING:
-    from hlgraph import AnswerStyle, Unit
+    from hlgraph.answer.answering import AnswerStyle
+    from hlgraph.evaluate.answering import ReaderOptions
     from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.index.hierarchy import HierarchyQuery
     from hlgraph.ingest.report import Report
+    from hlgraph.retrieve.request import Unit
 
 PLACE = 170  # position in the list of commands
 
@@ -279,11 +280,11 @@ def _reader(
     diversity: float | None,
     style: AnswerStyle | None,
     context_tokens: int | None,
-    mode: hlgraph.AnswerMode | None,
-) -> hlgraph.ReaderOptions:
-    return hlgraph.ReaderOptions(
-        k=k, unit=unit, diversity=diversity, style=style, context_tokens=context_tokens, mode=mode
-    )
+    mode: Literal["short", "report"] | None,
+) -> ReaderOptions:
+    from hlgraph.evaluate.answering import ReaderOptions
+
+    return ReaderOptions(k=k, unit=unit, diversity=diversity, style=style, context_tokens=context_tokens, mode=mode)
 
 
 def _judging(

@@ -177,8 +177,8 @@ def plan(
             raise typer.Exit(1)
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
+    from hlgraph.answer.answering import AnswerRequest
     from hlgraph.answer.context import CONTEXT_TOKENS
-    from hlgraph.answer.request import AnswerRequest
 
     tokens = CONTEXT_TOKENS if context_tokens is None else context_tokens
     request = AnswerRequest(question=question, mode=mode or "short", context_tokens=tokens)

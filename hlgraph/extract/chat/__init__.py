@@ -7,10 +7,20 @@ try:
 except ImportError as error:
     raise MissingExtraError("chat", "extraction by a chat model") from error
 
-from hlgraph.extract.chat._domain import given_domain, infer_domain
-from hlgraph.extract.chat._extractor import ChatExtractor, Mended, mended
-from hlgraph.extract.chat._forecast import ExpectedCall, NextCall, expected_calls, expected_domain, next_call
-from hlgraph.extract.chat._verdicts import ChatJudge, Verdict
+from hlgraph.extract.chat._extractor import (
+    ChatExtractor,
+    ChatJudge,
+    ExpectedCall,
+    Mended,
+    NextCall,
+    Verdict,
+    expected_calls,
+    expected_domain,
+    given_domain,
+    infer_domain,
+    mended,
+    next_call,
+)
 from hlgraph.extract.chat.messages import ReplyError, prompt
 
 __all__ = [

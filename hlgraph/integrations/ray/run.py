@@ -14,14 +14,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from hlgraph import progress
-from hlgraph.errors import BudgetError, ClusterError, InputError, MissingExtraError
+from hlgraph.errors import BudgetError, ClusterError, InputError, needs_extra
 from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.pipeline import Ready
 from hlgraph.ingest.report import Failure, Report
-from hlgraph.integrations.ray.accounts import Books, FarBooks, Limits, Spending
-from hlgraph.integrations.ray.stages import Compare, Embed, Extract, Parcel, Work, cut, packed, parts, read, unpacked
+from hlgraph.integrations.ray.stages import (
+    Books,
+    Compare,
+    Embed,
+    Extract,
+    FarBooks,
+    Limits,
+    Parcel,
+    Spending,
+    Work,
+    cut,
+    packed,
+    parts,
+    read,
+    unpacked,
+)
 from hlgraph.models.accounts.budget import Usage, price_of
 from hlgraph.read.discover import STDIN
 from hlgraph.records import Document
@@ -61,11 +75,9 @@ def loaded() -> ModuleType:
     MissingExtraError
         Ray is not installed.
     """
-    try:
+    with needs_extra("ray", "an ingest on Ray"):
         import ray
         import ray.data
-    except ImportError as error:
-        raise MissingExtraError("ray", "an ingest on Ray") from error
     return cast("ModuleType", ray)
 
 

@@ -15,14 +15,17 @@ from scipy.special import expit
 
 from hlgraph.errors import ModelError, ModelMissingError
 from hlgraph.ids import checksum
-from hlgraph.models.local.bert import first_position, read_json, sha256, token_limit
-from hlgraph.models.local.runtime import (
+from hlgraph.models.local.bert import (
     available_cores,
     batches,
+    first_position,
     load_tokenizer,
     open_session,
     padded,
+    read_json,
     run_batches,
+    sha256,
+    token_limit,
     valid_utf8,
 )
 

@@ -14,18 +14,23 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
+from hlgraph.errors import InputError, ModelError, ModelMissingError, needs_extra
 from hlgraph.ids import checksum
-from hlgraph.models.local.bert import BertConfig, build_graph, read_config, read_json, read_tensors, sha256
-from hlgraph.models.local.runtime import (
+from hlgraph.models.local.bert import (
+    BertConfig,
     OpenVinoModel,
     available_cores,
     batches,
+    build_graph,
     load_runtime,
     load_tokenizer,
     open_session,
     padded,
+    read_config,
+    read_json,
+    read_tensors,
     run_batches,
+    sha256,
     valid_utf8,
 )
 
@@ -257,12 +262,10 @@ def save_int8(folder: Path) -> Path:
     Weights are scaled by output channel to 7 bits, so that sums cannot overflow on processors without VNNI and every machine
     computes the same. Activations are scaled at each run. Raises MissingExtraError if onnx or onnxruntime is not installed.
     """
-    try:
+    with needs_extra("local", "an embedding model of 8-bit integers"):
         load_runtime()
         import onnx
         from onnxruntime.quantization import quantize_dynamic
-    except ImportError as error:
-        raise MissingExtraError("local", "an embedding model of 8-bit integers") from error
     exact = folder / graph_name(read_config(folder), folder)
     path = _int8(exact)
     model = onnx.load(exact if exact.is_file() else save_graph(folder))

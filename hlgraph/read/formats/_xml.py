@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin
 from hlgraph.read.formats._blocks import Unread, item, lowered, raised
@@ -48,10 +48,8 @@ def parsed(origin: Origin, data: bytes, *, extra: str) -> Element:
     ReadError
         It is empty or damaged, has more than a million elements, or nests them more than 255 levels deep.
     """
-    try:
+    with needs_extra(extra, "reading XML"):
         from lxml import etree
-    except ImportError as error:
-        raise MissingExtraError(extra, "reading XML") from error
     if not data.strip():
         raise ReadError(origin.uri, "is empty")
     if data.count(b"<") - data.count(b"</") > MOST_ELEMENTS:

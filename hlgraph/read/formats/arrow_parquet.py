@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import largest, overgrown
 from hlgraph.read.content import Origin, ReadFailure, read_bounded
 from hlgraph.read.formats._blocks import Unread
@@ -72,10 +72,8 @@ def _typed_rows(origin: Origin, stream: io.BufferedReader, *, limit: int, kind: 
 
 @contextmanager
 def _arrow_errors(origin: Origin, kind: str) -> Iterator[None]:
-    try:
+    with needs_extra("parquet", f"reading {kind.title()}"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingExtraError("parquet", f"reading {kind.title()}") from error
     try:
         yield
     except (pa.ArrowException, MemoryError) as error:

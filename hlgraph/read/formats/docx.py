@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.drawings import chart_text, diagram_text
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
     alternative,
     attribute,
+    chart_text,
     child,
     children,
+    diagram_text,
     equation,
     is_on,
     list_item,
@@ -67,10 +68,8 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The file is damaged, needs a password, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
     """
-    try:
+    with needs_extra("docx", "reading DOCX"):
         import docx
-    except ImportError as error:
-        raise MissingExtraError("docx", "reading DOCX") from error
     check_package(origin, data, limit=options.max_bytes)
     word = docx.Document(io.BytesIO(data))
     produced = Produced(origin, len(data), options.max_bytes)

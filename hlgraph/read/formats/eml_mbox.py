@@ -17,7 +17,7 @@ from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from urllib.parse import quote
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import MissingExtraError, ReadError, needs_extra
 from hlgraph.ids import checksum
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import (
@@ -332,12 +332,10 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
     if part.get_content_type() == "text/html" and text.strip():
         from hlgraph.read.formats.html import main_text
 
-        try:
+        with needs_extra("html", "reading mail written in HTML"):
             page = main_text(
                 origin, text.encode(), encoding="utf-8", produced=produced, is_whole=True, mark_quotes=True
             )
-        except ImportError as error:
-            raise MissingExtraError("html", "reading mail written in HTML") from error
         notes += page.warnings if page.text else ()
         yield _with_writers(page.text or _plain(text))
     elif part.get_content_type() == "text/calendar":

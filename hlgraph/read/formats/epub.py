@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title
 from hlgraph.read.formats._format import FileFormat
@@ -54,10 +54,8 @@ def read_epub(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ----------
     W3C, EPUB 3.3, "Package document" and "Open Container Format".
     """
-    try:
+    with needs_extra("epub", "reading EPUB"):
         import trafilatura  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("epub", "reading EPUB") from error
     produced = Produced(origin, len(data), options.max_bytes)
     check_package(origin, data, limit=options.max_bytes)
     with zipfile.ZipFile(io.BytesIO(data)) as package:

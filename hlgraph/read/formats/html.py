@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
 from hlgraph.read.formats._format import FileFormat
@@ -57,10 +57,8 @@ def read_html(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The page cannot be decoded, has no main text, or holds more than a million elements or cells of tables.
     """
-    try:
+    with needs_extra("html", "reading HTML"):
         import trafilatura  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("html", "reading HTML") from error
     page = main_text(origin, data, encoding=options.encoding, produced=Produced(origin, len(data), options.max_bytes))
     if not page.text:
         raise ReadError(

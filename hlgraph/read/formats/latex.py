@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
@@ -132,11 +132,9 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
     text, warnings = decode(origin, data, encoding=options.encoding)
     if len(text) > _LONGEST:
         raise refused(origin, "characters of LaTeX", limit=_LONGEST)
-    try:
+    with needs_extra("latex", "reading LaTeX"):
         import pylatexenc.latex2text
         import pylatexenc.latexwalker  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("latex", "reading LaTeX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     text = _LINES.sub("", _numbered(_expanded(text)))
     begin = _BEGIN.search(text)

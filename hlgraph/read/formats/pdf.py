@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import MissingExtraError, ReadError, needs_extra
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
@@ -56,10 +56,8 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The file is damaged, needs a password, has no text layer, draws more than 10,000 forms on a page, or its text is too large.
     """
-    try:
+    with needs_extra("pdf", "reading PDF"):
         from pypdf import PdfReader
-    except ImportError as error:
-        raise MissingExtraError("pdf", "reading PDF") from error
     with _locked_errors(origin):
         reader = PdfReader(io.BytesIO(data))
         # many files are encrypted with an empty password, only to forbid printing

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.drawings import chart_text, diagram_text
 from hlgraph.read.formats._blocks import slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     alternative,
     attribute,
+    chart_text,
     child,
     children,
+    diagram_text,
     equation,
     list_item,
     local_name,
@@ -61,10 +62,8 @@ def read_pptx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     ReadError
         The file is damaged, needs a password, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
     """
-    try:
+    with needs_extra("pptx", "reading PPTX"):
         import pptx
-    except ImportError as error:
-        raise MissingExtraError("pptx", "reading PPTX") from error
     produced = Produced(origin, len(data), options.max_bytes)
     check_package(origin, data, limit=options.max_bytes)
     show = pptx.Presentation(io.BytesIO(data))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from hlgraph.errors import MissingExtraError
+from hlgraph.errors import needs_extra
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode
 from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
@@ -150,10 +150,8 @@ def _sections(text: str) -> Iterator[tuple[int, str]]:
 
 def _parser() -> Callable[[str], document]:
     """A function that parses text, without the transforms that number, include or replace."""
-    try:
+    with needs_extra("rst", "reading reStructuredText"):
         from docutils.frontend import get_default_settings
-    except ImportError as error:
-        raise MissingExtraError("rst", "reading reStructuredText") from error
     from docutils.parsers.rst import Parser
     from docutils.utils import new_document
 

@@ -15,12 +15,11 @@ from datetime import date, datetime, time, timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-from hlgraph.errors import MissingExtraError, ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
-from hlgraph.read.drawings import chart_titles, words_of
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.notation import attribute, literals, local_name, shown_number
+from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import Flaw, Row, Table, shown
 from hlgraph.read.tables import Cell as GridCell
@@ -287,10 +286,8 @@ def _shown(cell: Cell | MergedCell) -> str:
 
 
 def _openpyxl() -> Any:
-    try:
+    with needs_extra("xlsx", "reading XLSX"):
         import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("xlsx", "reading XLSX") from error
     return openpyxl
 
 

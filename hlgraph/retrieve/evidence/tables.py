@@ -20,9 +20,8 @@ from importlib.util import find_spec
 from itertools import combinations, takewhile
 from typing import NamedTuple, TypeAlias
 
-from hlgraph.read.numbers import SCALES, Number, numbers, spelled
 from hlgraph.read.tables import aligned_table, is_value, is_year
-from hlgraph.text import content_words, is_separator, words
+from hlgraph.text import SCALES, Number, content_words, is_separator, numbers, spelled, words
 
 
 class Cell(NamedTuple):
@@ -540,7 +539,7 @@ class Terms:
 def terms(text: str) -> Terms:
     """The terms of a text (HLG 4.3.1, step 1).
 
-    Numbers are normalised (:func:`hlgraph.read.numbers.numbers`) and never dropped; number words up to twenty count
+    Numbers are normalised (:func:`hlgraph.text.numbers`) and never dropped; number words up to twenty count
     as numbers. Words are reduced to English lemmas, except names. A text that consists of function words keeps them as its terms.
 
     Examples

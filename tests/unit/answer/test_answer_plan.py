@@ -12,7 +12,7 @@ import pytest
 
 import hlgraph
 from hlgraph.algorithms.cover import CoverBounds
-from hlgraph.answer.request import AnswerRequest
+from hlgraph.answer.answering import AnswerRequest
 from hlgraph.errors import InputError
 from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.models.prompts import estimated_tokens, request_tokens

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
-from hlgraph.answer.choosing import Chosen, choice_in, chosen_by_model, chosen_by_words
+from hlgraph.answer.answering import Chosen, choice_in, chosen_by_model, chosen_by_words
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer
 from hlgraph.errors import InputError, ModelAnswerError

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
 from hlgraph.evaluate.claims import Checked, claim_scores
-from hlgraph.evaluate.metrics.answer_scores import (
+from hlgraph.evaluate.metrics import (
     chosen_option,
     exact_match,
     f1,

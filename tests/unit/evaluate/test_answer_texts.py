@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from reports import answer_all
 
 import hlgraph
 from hlgraph import Document
 from hlgraph.errors import ReadError
-from hlgraph.evaluate.answering import NAMES, AnswerOutcome, ReaderOptions, answer_all, text_measures, text_section
+from hlgraph.evaluate.answering import NAMES, AnswerOutcome, ReaderOptions, text_measures, text_section
 from hlgraph.evaluate.datasets import Question, load, questions_fingerprint
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.testing.chat import ScriptedChat

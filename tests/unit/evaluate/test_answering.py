@@ -7,15 +7,24 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from reports import answer_all
 
 import hlgraph
 from hlgraph.errors import InputError, ModelUnavailableError
-from hlgraph.evaluate.answering import MEASURES, AnswerOutcome, ReaderOptions, answer_all, knower, measured
+from hlgraph.evaluate.answering import (
+    MEASURES,
+    AnswerOutcome,
+    Known,
+    ReaderOptions,
+    Span,
+    best_span,
+    knower,
+    measured,
+)
 from hlgraph.evaluate.datasets import Dataset, Question
 from hlgraph.evaluate.figures import answers_table
 from hlgraph.evaluate.judges.report import load_candidates
 from hlgraph.evaluate.report import answer_lines
-from hlgraph.evaluate.spans import Known, Span, best_span
 from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.protocols import Completion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.metrics.retrieval import MEASURES, measured, recall_at, score
+from hlgraph.evaluate.metrics import MEASURES, measured, recall_at, score
 
 ids = st.lists(st.sampled_from("abcdefghij"), max_size=12)
 gold = st.sets(st.sampled_from("abcdefghij"), min_size=1, max_size=4)

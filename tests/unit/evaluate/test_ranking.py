@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.errors import InputError, MissingExtraError, ReadError, UnknownNameError
-from hlgraph.evaluate.metrics.retrieval import check_names, ranked_measures, recall_at
-from hlgraph.evaluate.metrics.trec import qrels_text, read_qrels, read_run, run_text
+from hlgraph.evaluate.metrics import check_names, qrels_text, ranked_measures, read_qrels, read_run, recall_at, run_text
 from hlgraph.evaluate.statistics import holm, needed_questions, permutation_test
 
 _IDS = st.lists(st.sampled_from("abcdefgh"), max_size=6, unique=True)

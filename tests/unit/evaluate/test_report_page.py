@@ -9,10 +9,9 @@ from html.parser import HTMLParser
 
 from reports import hostile_results
 
-from hlgraph.evaluate.figures import losses, passages_of
 from hlgraph.evaluate.plots import Column, forest
 from hlgraph.evaluate.report import report_page
-from hlgraph.evaluate.statistics import Interval, uncertainty
+from hlgraph.evaluate.statistics import Interval, losses, passages_of, uncertainty
 from hlgraph.models.accounts.ledger import Spent
 
 _VOID = {"meta", "link", "br"}

@@ -23,12 +23,13 @@ from hlgraph.evaluate.figures import (
     runs_table,
     significance_table,
 )
-from hlgraph.evaluate.metrics.trec import read_qrels, read_run
+from hlgraph.evaluate.metrics import read_qrels, read_run
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.report import Evaluation, as_text, as_tree, default_against, plot, write_folder
+from hlgraph.evaluate.report import Evaluation, as_text, as_tree, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
 from hlgraph.evaluate.statistics import (
     Difference,
+    default_against,
     in_pairs,
     ranked_section,
     run_differences,

@@ -11,7 +11,7 @@ import pytest
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Question, questions_fingerprint
-from hlgraph.evaluate.metrics.retrieval import MEASURES, measured
+from hlgraph.evaluate.metrics import MEASURES, measured
 from hlgraph.evaluate.runner import (
     EvalReport,
     Outcome,

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.extract.chat._salvage import salvage, whole
 from hlgraph.extract.chat.messages import (
     FoundEntities,
     FoundPropositions,
     FoundVerdicts,
     ReplyError,
     parse,
+    salvage,
+    whole,
 )
 
 _ITEM = (

@@ -11,7 +11,7 @@ import pytest
 from hlgraph import IngestOptions
 from hlgraph.errors import InputError, MissingExtraError, ModelError, ModelMissingError
 from hlgraph.extract import ChunkInput, LocalExtractor
-from hlgraph.extract.spacy import DEFAULT_MODEL, SpacyExtractor, spacy_model
+from hlgraph.extract.spacy import DEFAULT_MODEL, SpacyExtractor, _extractor
 from hlgraph.ids import normalise_name
 from hlgraph.ingest.options import extractor_of
 from hlgraph.records import Extraction
@@ -195,14 +195,14 @@ def test_a_pipeline_without_a_parser_gives_the_facts_of_the_rules(tmp_path: Path
 
 
 def test_without_the_extra_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spacy_model, "find_spec", lambda name: None)
+    monkeypatch.setattr(_extractor, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'hlgraph\[spacy\]'"):
         SpacyExtractor()
 
 
 def test_without_its_default_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"spacy": ModuleSpec("spacy", None)}
-    monkeypatch.setattr(spacy_model, "find_spec", found.get)
+    monkeypatch.setattr(_extractor, "find_spec", found.get)
     with pytest.raises(MissingExtraError, match=r"pip install 'hlgraph\[spacy\]'"):
         SpacyExtractor(DEFAULT_MODEL)
 
@@ -213,7 +213,7 @@ def test_another_model_that_is_missing_is_named() -> None:
 
 
 def test_other_weights_under_the_name_of_the_default_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spacy_model, "_PINNED", "0" * 64)
+    monkeypatch.setattr(_extractor, "_PINNED", "0" * 64)
     with pytest.raises(ModelError, match="not those of its release"):
         SpacyExtractor()
 
@@ -228,7 +228,7 @@ def test_the_options_choose_it() -> None:
 
 
 def test_importing_it_imports_no_spacy() -> None:
-    assert "spacy" not in vars(sys.modules["hlgraph.extract.spacy.spacy_model"])
+    assert "spacy" not in vars(sys.modules["hlgraph.extract.spacy._extractor"])
 
 
 @pytest.mark.parametrize(

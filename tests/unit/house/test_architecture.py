@@ -384,6 +384,7 @@ def test_the_root_of_the_package_holds_the_vocabulary_alone() -> None:
 # algorithm or store to stage, SDK and command, or one protocol and its fillings. A new file takes a name of its own, or is that
 # thing too.
 SHARED_NAMES = {
+    "answering": "answers to questions: to one, and to those of an evaluation set",
     "_extractor": "the extractor of its folder",
     "align": "preference alignment",
     "backup": "a checked copy of an embedded store",
@@ -417,7 +418,6 @@ SHARED_NAMES = {
     "questions": "questions made from a corpus",
     "reconcile": "whether graph and vectors hold the same",
     "report": "the report of its stage",
-    "request": "what its stage is asked",
     "rows": "rows of its store as records, and back",
     "run": "an ingest from paths and options to its report",
     "search": "the search, and its command",

@@ -17,6 +17,7 @@ PAGE = REPOSITORY / "docs" / "explanation" / "architecture.md"
 # of every kind of store, and one is stores/protocols.py, the defaults that a store keeps; one of a deletion is change.py, whose
 # changes give their pieces.
 MOST = {"ingest": 55, "delete": 35, "search": 42}
+MOST_BESIDE = {("answer", "search"): 14, ("evaluation", "ingest", "search"): 10}
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,13 @@ def trips() -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", MOST)
 def test_a_trip_enters_few_files(trips: dict[str, list[str]], name: str) -> None:
     assert len(trips[name]) <= MOST[name], trips[name]
+
+
+@pytest.mark.parametrize("names", MOST_BESIDE, ids="-".join)
+def test_a_trip_enters_few_files_beside_others(trips: dict[str, list[str]], names: tuple[str, ...]) -> None:
+    first, *others = names
+    more = {*trips[first]}.difference(*(trips[other] for other in others))
+    assert len(more) <= MOST_BESIDE[names], sorted(more)
 
 
 @pytest.mark.parametrize("name", MOST)

@@ -15,8 +15,7 @@ from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.ingest.pipeline import Steps
 from hlgraph.ingest.report import Failure, Report
 from hlgraph.ingest.run import Job
-from hlgraph.integrations.ray.accounts import Books, FarBooks, FarPurse, Limits
-from hlgraph.integrations.ray.stages import parts
+from hlgraph.integrations.ray.stages import Books, FarBooks, FarPurse, Limits, parts
 from hlgraph.models.accounts.budget import Purse
 from hlgraph.models.accounts.ledger import Ledger, Purpose, total
 from hlgraph.models.choose import LEDGER_FILE

@@ -136,7 +136,7 @@ def test_neither_batches_nor_threads_change_a_score(folder: Path, monkeypatch: p
     monkeypatch.setattr(
         LocalCrossEncoder, "_run", lambda self, *given: ran.append(len(given[1]["input_ids"])) or run(self, *given)
     )
-    monkeypatch.setattr("hlgraph.models.local.runtime._TOKENS_AT_ONCE", 60)
+    monkeypatch.setattr("hlgraph.models.local.bert._TOKENS_AT_ONCE", 60)
     monkeypatch.setattr("hlgraph.models.local.cross_encoder._PAIRS_AT_ONCE", 16)
     parted = LocalCrossEncoder(folder, threads=3).rerank(QUESTION, texts)
     assert whole.tolist() == single == parted.tolist()

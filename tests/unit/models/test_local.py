@@ -175,7 +175,7 @@ def test_order_and_other_texts_change_nothing(embedder: LocalEmbedder, monkeypat
     texts = [" ".join(rng.choice(words, size=int(rng.integers(0, 18)))) for _ in range(300)]
     together = embedder.embed(texts)
     monkeypatch.setattr("hlgraph.models.local.embedder._TEXTS_AT_ONCE", 64)
-    monkeypatch.setattr("hlgraph.models.local.runtime._TOKENS_AT_ONCE", 50)
+    monkeypatch.setattr("hlgraph.models.local.bert._TOKENS_AT_ONCE", 50)
     np.testing.assert_allclose(embedder.embed(texts[::-1])[::-1], together, atol=1e-6)
     np.testing.assert_allclose(np.vstack([embedder.embed([text]) for text in texts[:40]]), together[:40], atol=1e-6)
 
@@ -353,7 +353,7 @@ from pathlib import Path
 import onnx, tokenizers
 from hlgraph.errors import ModelError
 from hlgraph.models.local.embedder import LocalEmbedder
-from hlgraph.models.local.runtime import load_runtime
+from hlgraph.models.local.bert import load_runtime
 load_runtime()
 embedder = LocalEmbedder(Path(sys.argv[1]))
 used = int(re.search(r"VmSize:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) << 10

@@ -62,7 +62,7 @@ def test_batches_are_computed_one_at_a_time_by_the_thread_that_asks(
         return found
 
     monkeypatch.setattr(openvino.InferRequest, "infer", watched)
-    monkeypatch.setattr("hlgraph.models.local.runtime.ThreadPoolExecutor", None)
+    monkeypatch.setattr("hlgraph.models.local.bert.ThreadPoolExecutor", None)
     shared = LocalEmbedder(folder, threads=2, runtime="openvino")
     texts = [" ".join(["the old bridge"] * length) for length in range(1, 30)] * 8
     with ThreadPoolExecutor(4) as pool:

@@ -14,7 +14,7 @@ import pytest
 
 from hlgraph.errors import InputError
 from hlgraph.extract import ChunkInput
-from hlgraph.extract.rows import RowExtractor
+from hlgraph.extract.extractor import RowExtractor
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.stream import check_tables, preview
 from hlgraph.read.table_mapping import as_yaml, instant, number, table_mapping

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hlgraph import text as numbers_module
 from hlgraph.algorithms.diversity import retain, tf_idf
-from hlgraph.read import numbers as numbers_module
-from hlgraph.read.numbers import Number, numbers
 from hlgraph.retrieve.evidence import tables as terms_module
 from hlgraph.retrieve.evidence.tables import _lemma, has_lemmas, may_repeat, says_the_same_order, terms
-from hlgraph.text import words
+from hlgraph.text import Number, numbers, words
 
 
 def _is_duplicate(one: str, other: str) -> bool:
@@ -159,7 +158,7 @@ def _plain_quantity(digits: str) -> Decimal | str:
         return Decimal(re.sub("[,\u00a0\u2009\u202f]", "", plain))
     if numbers_module._DOT_GROUPS.fullmatch(plain):
         return Decimal(plain.replace(".", "").replace(",", "."))
-    is_plain = numbers_module._PLAIN.fullmatch(plain) and not numbers_module._THREE_DECIMALS.fullmatch(plain)
+    is_plain = numbers_module._PLAIN_NUMBER.fullmatch(plain) and not numbers_module._THREE_DECIMALS.fullmatch(plain)
     return Decimal(plain.replace(",", ".")) if is_plain or numbers_module._COMMA_DECIMAL.fullmatch(plain) else plain
 
 

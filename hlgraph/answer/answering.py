@@ -1,30 +1,33 @@
-"""An answer as a stream of events: its evidence, its text as it arrives, and last the checked answer.
+"""The request of an answer, and the answer as a stream of events: its evidence, its text as it arrives, and the checked answer.
 
 :func:`answering` yields the events. :func:`finding` makes the search that supplies the evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, fields, replace
+from string import ascii_uppercase
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from hlgraph.answer.choosing import chosen_by_model, chosen_by_words
-from hlgraph.answer.context import fitted
+from hlgraph.answer.citations import checked, is_refusal
+from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
-from hlgraph.answer.request import AnswerRequest
 from hlgraph.answer.table_rules import table_answer
 from hlgraph.answer.tables import TableReader
-from hlgraph.answer.verify import by_judge, by_words, verified
-from hlgraph.answer.writer import ALIGNED, MAX_TOKENS, Telling, Writer, telling_answer
-from hlgraph.errors import InputError
+from hlgraph.answer.verify import Unsupported, Verify, by_judge, by_words, verified
+from hlgraph.answer.writer import ALIGNED, MAX_TOKENS, Telling, Writer, made_by, telling_answer
+from hlgraph.errors import InputError, ModelAnswerError
+from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.index.hierarchy import RUN
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
+from hlgraph.models.prompts import delimited
 from hlgraph.models.protocols import ChatModel, Embedder
-from hlgraph.records import Answer, Calibration, Evidence
+from hlgraph.records import ANSWER_K, REPORT_K, Answer, Calibration, Choice, Citation, Evidence
 from hlgraph.retrieve import Explanation, SearchRequest, SearchResult
 from hlgraph.retrieve.retriever import Retriever, units_of
 from hlgraph.retrieve.strategies import STRATEGIES
@@ -33,6 +36,87 @@ from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.stores.derived import run_named
 from hlgraph.stores.one_state import ATTEMPTS
 from hlgraph.stores.protocols import Stores
+from hlgraph.text import fold
+
+AnswerMode = Literal["short", "report"]
+AnswerStyle = Literal["plain", "reason", "aligned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """One question, and how to answer it.
+
+    Attributes
+    ----------
+    question : text of the question
+    mode : ``short`` or ``report``
+    k : number of pieces of evidence to retrieve; None: 20, for a report 200, and for a report by communities (``global``) all
+        statements of the communities
+    context_tokens : evidence that one call of the chat model reads, in estimated tokens (default 8,000, at least 200; ToPG's
+        max_tokens_community_chunks and max_tokens_report: a community that is larger takes several calls); without a model, the
+        evidence that an answer is chosen from
+    unsupported : what happens to sentences that their evidence does not support: ``flag`` marks them (default), ``drop`` removes
+        them
+    verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
+    least_support : minimum support of the question by the evidence, from 0 to 1; below it the answer is refused, see
+        :func:`hlgraph.answer.extractive.support`. None (default): 0.5 if there is no chat model and cosines are known, else 0,
+        because a model recognises missing evidence itself
+    choices : answers to choose one from, 2 to 26
+    style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its
+        label (GraphMPA, section 3.2 and appendix L), ``aligned`` for the same by the prompt that ``hlgraph align`` trains models
+        on, of which such a model must not be asked another one; for short answers with a chat model
+
+    Raises
+    ------
+    InputError : a value is invalid
+    """
+
+    question: str
+    mode: AnswerMode = "short"
+    k: int | None = None
+    context_tokens: int = CONTEXT_TOKENS
+    unsupported: Unsupported = "flag"
+    verify: Verify = "lexical"
+    least_support: float | None = None
+    choices: Sequence[str] | None = None
+    style: AnswerStyle = "plain"
+
+    def __post_init__(self) -> None:
+        """Reject invalid values before any work is done."""
+        check_mode(self.mode)
+        if isinstance(self.choices, str):
+            raise InputError(f"choices is the text {self.choices!r}; give a list of texts")
+        check_context_tokens(self.context_tokens)
+        choices_of = {"unsupported": get_args(Unsupported), "verify": get_args(Verify), "style": get_args(AnswerStyle)}
+        for name, choices in choices_of.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} is {getattr(self, name)!r}; choose {' or '.join(map(repr, choices))}")
+        if self.least_support is not None and not 0 <= self.least_support <= 1:
+            raise InputError(f"least_support is {self.least_support}; choose a number from 0 (never refuse) to 1")
+        if self.style != "plain" and self.mode == "report":
+            raise InputError(f"style is {self.style!r}, which does not apply to a report; leave it out")
+        if self.choices is not None:
+            check_choices(self.choices)
+            for option in fields(self):
+                value = getattr(self, option.name)
+                if option.name in ("mode", "unsupported", "verify", "style") and value != option.default:
+                    raise InputError(f"{option.name} is {value!r}, which does not apply to choices; leave it out")
+
+    @property
+    def evidence_count(self) -> int:
+        """Number of pieces of evidence to retrieve: ``k``, or the default of the mode."""
+        return self.k if self.k is not None else REPORT_K if self.mode == "report" else ANSWER_K
+
+
+def check_mode(mode: str) -> None:
+    """Raise InputError for a mode other than ``short`` or ``report``."""
+    if mode in ("vector", "text", "hybrid"):
+        raise InputError(f"mode is {mode!r}, which is a search mode; write search_mode={mode!r}")
+    if mode not in ("short", "report"):
+        raise InputError(f"mode is {mode!r}; choose 'short' or 'report'")
+
+
+# The events of an answer.
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +262,8 @@ def _telling(
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
     if is_missing(request.question, evidence, least=least, calibration=calibration):
         return _without_number(Answer(request.question, NOT_FOUND, (), is_supported=False), table)
-    bounds = _bounds(request)
     if writer is not None and request.mode == "report":
-        return (yield from telling_report(request.question, reading, writer=writer, bounds=bounds))
+        return (yield from telling_report(request.question, reading, writer=writer, bounds=_bounds(request)))
     if writer is not None:
         prompt = {"plain": "answer", "reason": "reason", "aligned": ALIGNED}[request.style]
         tokens = request.context_tokens
@@ -189,7 +272,7 @@ def _telling(
         )
     if request.mode == "report":
         said = [piece for piece in evidence if piece.statement_id] if reading.sections else evidence
-        answer = extractive_report(request.question, said, bounds=bounds, calibration=calibration)
+        answer = extractive_report(request.question, said, bounds=_bounds(request), calibration=calibration)
     else:
         fit = fitted(evidence, request.context_tokens)
         fitting = [evidence[at] for at in fit.places]
@@ -330,3 +413,174 @@ def _both(result: SearchResult, more: SearchResult) -> SearchResult:
         milliseconds=one.milliseconds + two.milliseconds,
     )
     return replace(result, evidence=(*result.evidence, *summaries), explain=explain)
+
+
+# An answer that is one of given choices.
+
+_MOST = len(ascii_uppercase)
+_MOST_CITED = 3
+_REPLY = re.compile(r"\W*(?P<letter>[A-Z])\W{0,3}?(?P<marks>(?:\s*\[[\d\s,;–-]+\])*)\W*")
+
+
+def check_choices(choices: Sequence[str]) -> None:
+    """Raise InputError for unusable choices: fewer than 2, more than 26, an empty one, or two equal ones."""
+    if len(choices) < 2:
+        raise InputError(f"the number of choices is {len(choices)}; give at least 2")
+    if len(choices) > _MOST:
+        raise InputError(f"the number of choices is {len(choices)}; give at most {_MOST}, one for each letter")
+    seen: dict[str, int] = {}
+    for at, choice in enumerate(choices, 1):
+        known = " ".join(fold(choice).split())
+        if not known:
+            raise InputError(f"choice {at} is empty; give it a text, or remove it")
+        if known in seen:
+            raise InputError(f"choices {seen[known]} and {at} are the same ({choice.strip()!r}); remove one")
+        seen[known] = at
+
+
+class Chosen(NamedTuple):
+    """A reply that names a choice.
+
+    Attributes
+    ----------
+    place : index of the choice, from 0; None if the model says that the corpus holds no answer
+    marks : the citations of the reply, as it writes them
+    """
+
+    place: int | None
+    marks: str = ""
+
+
+def choice_in(reply: str, count: int) -> Chosen | None:
+    """The choice that a reply names: one letter, then citations, and nothing else.
+
+    Parameters
+    ----------
+    reply : text of the model, without thoughts
+    count : number of choices
+
+    Returns
+    -------
+    Chosen | None
+        None if the reply is anything else.
+
+    Examples
+    --------
+    >>> choice_in("B [2][4]", 3), choice_in("(b)", 3), choice_in("D", 3), choice_in("NOT IN THE CORPUS", 3)
+    (Chosen(place=1, marks=' [2][4]'), None, None, Chosen(place=None, marks=''))
+    """
+    if is_refusal(reply):
+        return Chosen(None)
+    match = _REPLY.fullmatch(reply.strip())
+    index = ascii_uppercase.index(match["letter"]) if match else count
+    return Chosen(index, match["marks"]) if match and index < count else None
+
+
+def chosen_by_model(
+    question: str,
+    choices: Sequence[str],
+    *,
+    evidence: Sequence[Evidence],
+    writer: Writer,
+    context_tokens: int = CONTEXT_TOKENS,
+) -> Answer:
+    """The choice that the chat model makes from the evidence; it replies with the letter of the choice.
+
+    A reply that is not one of the letters, with or without citations, is rejected, and the model is asked once more. The answer
+    is supported if the model cites existing evidence. Without evidence the model is not called.
+
+    Parameters
+    ----------
+    question : text of the question
+    choices : 2 to 26 texts
+    evidence : best first
+    writer : the chat model and how it is asked
+    context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000)
+
+    Returns
+    -------
+    Answer
+        Its text is the choice with citations; ``NOT_FOUND`` without evidence, or if the model says that nothing helps.
+
+    Raises
+    ------
+    ModelAnswerError : the second reply names no choice either
+    ModelUnavailableError, ModelAccessError : from the model
+    """
+    fit = fitted(evidence, context_tokens)
+    if not evidence:
+        return Answer(question, NOT_FOUND, (), is_supported=False)
+    shown = "\n".join(
+        f"{letter}\n{delimited('choice', text)}" for letter, text in zip(ascii_uppercase, choices, strict=False)
+    )
+    values = {"evidence": fit.text, "question": delimited("question", question), "choices": shown}
+    chosen = writer.ask_strictly("choice", values, parse=lambda text: choice_in(text, len(choices)))
+    if chosen is None:
+        raise ModelAnswerError(
+            f"{writer.fingerprint}: the reply names none of the {len(choices)} choices by its letter, even when asked again; "
+            "use another model"
+        )
+    by = made_by(writer, "choice")
+    if chosen.place is None:
+        return Answer(question, NOT_FOUND, (), is_supported=False, made_by=by, left_out=fit.left_out, cut=fit.cut)
+    text = f"{choices[chosen.place]} {chosen.marks.strip()}"
+    answer = checked(question, text, evidence=evidence, known=fit.places)
+    choice = Choice(chosen.place, choices[chosen.place])
+    return replace(answer, uncited=(), made_by=by, left_out=fit.left_out, cut=fit.cut, choice=choice)
+
+
+def chosen_by_words(question: str, choices: Sequence[str], *, evidence: Sequence[Sequence[Evidence]]) -> Answer:
+    """The choice that the words of the evidence support most.
+
+    The own words of a choice are those that not all choices share. A piece supports a choice by the squared share of the
+    choice's own words that it has, times the share of the other words of the question that it has. A piece that contradicts the
+    choice scores 0. The score of a choice is the mean over its three best pieces. If no evidence has an own word of any
+    choice (as between yes and no), nothing is chosen. With equal scores the choice that was given first wins, with a margin of 0.
+
+    Measured on 60 questions of MuSiQue, each with its answer and those of three other questions: 85 % right (chance: 25 %; the
+    cosine of the best piece alone: 46 %).
+
+    Parameters
+    ----------
+    question : text of the question
+    choices : at least 2 texts
+    evidence : one sequence per choice: the results of a search for the question and the choice together
+
+    Returns
+    -------
+    Answer
+        Its text is the choice with citations; ``NOT_FOUND`` if nothing is chosen.
+    """
+    words_of = [[word for part in telling_words(choice) for word in part] for choice in choices]
+    shared = set(words_of[0]).intersection(*words_of[1:])
+    about = [word for part in telling_words(question) for word in part]
+    scores: list[float] = []
+    cited: list[list[Evidence]] = []
+    for choice, words, pieces in zip(choices, words_of, evidence, strict=True):
+        own = [word for word in words if word not in shared]
+        asked = [word for word in about if word not in own]
+        ranked = _speaking(choice, own, asked=asked, evidence=pieces) if own else []
+        best = ranked[:_MOST_CITED]
+        scores.append(sum(score for score, _ in best) / _MOST_CITED)
+        cited.append([piece for _, piece in best])
+    index = max(range(len(choices)), key=lambda at: scores[at])
+    if not scores[index]:
+        return Answer(question, NOT_FOUND, (), is_supported=False)
+    margin = scores[index] - max(score for at, score in enumerate(scores) if at != index)
+    citations = tuple(Citation(number, piece) for number, piece in enumerate(cited[index], 1))
+    text = f"{choices[index]} {' '.join(f'[{citation.number}]' for citation in citations)}"
+    choice_made = Choice(index, choices[index], margin, tuple(scores))
+    return Answer(question, text, citations, is_supported=True, choice=choice_made)
+
+
+def _speaking(
+    choice: str, own: Sequence[str], *, asked: Sequence[str], evidence: Sequence[Evidence]
+) -> list[tuple[float, Evidence]]:
+    """The pieces that support a choice, with their scores, best first; each text once."""
+    by_text: dict[str, tuple[float, Evidence]] = {}
+    for piece in evidence:
+        wording = Wording([piece.text, *piece.labels], places=[piece.source.title, *piece.headings])
+        score = wording.share(own) ** 2 * wording.share(asked)
+        if score and piece.text not in by_text and not wording.contradicts(choice):
+            by_text[piece.text] = (score, piece)
+    return sorted(by_text.values(), key=lambda pair: -pair[0])

@@ -1,1 +1,0 @@
-"""Measures of retrieval and of answers, by the names of the field. Pure functions."""
