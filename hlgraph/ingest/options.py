@@ -51,11 +51,13 @@ class IngestOptions:
     ground : how ``chat`` checks a proposition against its chunk, with title, headings and the lines above it: ``words`` (names,
         numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
         ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
+    receipt : file to which the receipt of ``delete_missing`` is appended; None: no receipt
+    receipt_uris : whether the receipt holds uris as text; False: hashes of them
 
     Raises
     ------
-    InputError : a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without ``spacy``, or ``rows`` with an
-        extractor or with ``mapping``
+    InputError : a receipt without ``delete_missing``, a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without
+        ``spacy``, or ``rows`` with an extractor or with ``mapping``
     """
 
     format: str | None = None
@@ -74,11 +76,19 @@ class IngestOptions:
     adapt: bool = False
     rows: TableMapping | None = None
     ground: Ground | None = None
+    receipt: Path | None = None
+    receipt_uris: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
+        if self.receipt is not None and not self.delete_missing:
+            raise InputError(
+                "a receipt is about what was deleted; write delete_missing as well, or leave the receipt out"
+            )
+        if self.receipt_uris and self.receipt is None:
+            raise InputError("receipt_uris has no effect without receipt; name the file of the receipt")
         if self.rows is not None and (self.extract != "local" or self.mapping):
             given = f"extract={self.extract!r}" if self.extract != "local" else "mapping"
             raise InputError(

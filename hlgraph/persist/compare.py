@@ -112,7 +112,7 @@ def compare(
     pages = ",".join(map(str, document.page_starts))
     details = [json.dumps(document.details)] if document.details else []
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *details, *processing)
-    metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
+    metadata = stored_metadata(document)
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
@@ -131,6 +131,11 @@ def _is_same(one: Metadata, other: Metadata) -> bool:
 
 def _types(value: MetadataValue) -> object:
     return list(map(type, value)) if isinstance(value, tuple) else type(value)
+
+
+def stored_metadata(document: Document) -> dict[str, MetadataValue]:
+    """The metadata of a document as its source has them."""
+    return {key: _stored_value(value) for key, value in document.metadata.items()}
 
 
 def _stored_value(value: object) -> MetadataValue:

@@ -38,6 +38,7 @@ _LABELS = [
     "V007__index_names_of_topics",
     "V008__drop_co_occurs",
     "V009__add_schemes_of_ids",
+    "V010__holds_and_receipts",
 ]
 
 

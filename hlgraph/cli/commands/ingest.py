@@ -99,6 +99,16 @@ Extractions = Annotated[
 ]
 Missing = Annotated[str, option("NAME", "With precomputed: chunks without a record get nothing, or local rules.")]
 DeleteMissing = Annotated[bool, option("--delete-missing", "Remove sources under the paths that no longer exist.")]
+ReceiptFile = Annotated[
+    Path | None,
+    option(
+        "--receipt FILE",
+        "Append a receipt of what was deleted to FILE, after it is verified that nothing is left; see hlgraph receipts verify.",
+    ),
+]
+ReceiptUris = Annotated[
+    bool, option("--receipt-uris", "With --receipt: write URIs and filter as text too, which may be personal data.")
+]
 BulkFolder = Annotated[
     Path | None,
     option(
@@ -189,6 +199,8 @@ def ingest(
     comments: Comments = False,
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
+    receipt: ReceiptFile = None,
+    receipt_uris: ReceiptUris = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     ray: OnRay = False,
@@ -241,6 +253,8 @@ def ingest(
         adapt=adapt,
         rows=None if rows is None else table_mapping(rows),
         ground=cast("Ground | None", ground),  # and here
+        receipt=receipt,
+        receipt_uris=receipt_uris,
     )
     chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:
@@ -263,6 +277,8 @@ def delete(
     uris: Annotated[list[str] | None, argument("URI", "URIs of sources, or paths of files and folders.")] = None,
     where: Where = None,
     all_: Annotated[bool, option("--all", "Delete everything in the corpus.")] = False,
+    receipt: ReceiptFile = None,
+    receipt_uris: ReceiptUris = False,
 ) -> None:
     """Delete sources and everything that only they assert.
 
@@ -274,8 +290,9 @@ def delete(
       hlgraph delete docs/old.md
       hlgraph delete --where 'year < 2020' --corpus news
       hlgraph delete --all --corpus news
+      hlgraph delete docs/old.md --receipt receipts.jsonl
     """
     with cli.connect("deleting") as graph:
-        report = graph.delete(uris or [], where=where, everything=all_)
+        report = graph.delete(uris or [], where=where, everything=all_, receipt=receipt, receipt_uris=receipt_uris)
     cli.show(report_tree(report), report_lines(report))
     _exit(report)

@@ -25,7 +25,13 @@ from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
-from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
+from hlgraph.stores.neo4j.derived import (
+    Neo4jDerivedStore,
+    Neo4jDomainStore,
+    Neo4jMaterialiser,
+    Neo4jMergeStore,
+    Neo4jRetentionStore,
+)
 from hlgraph.stores.neo4j.gds import GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
@@ -42,6 +48,7 @@ from hlgraph.stores.protocols import (
     MatchQuery,
     PullShape,
     RankQuery,
+    Remnants,
     Scope,
     check_base,
 )
@@ -240,6 +247,7 @@ class Neo4jGraphStore(GraphStore):
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
         self.domains = Neo4jDomainStore(server, self.leases)
+        self.retention = Neo4jRetentionStore(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
@@ -282,6 +290,10 @@ class Neo4jGraphStore(GraphStore):
                     f"{self._server.url}: the database was emptied each time it was prepared; run the same command again"
                 )
             yield pending
+
+    def remnants(self, corpus: str) -> Remnants:  # noqa: ARG002
+        """See :meth:`GraphStore.remnants`. A server does not tell what its files still hold."""
+        return Remnants("neo4j")
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """See :meth:`GraphStore.unfinished`."""
