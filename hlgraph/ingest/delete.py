@@ -308,6 +308,7 @@ class Deletion:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
         stores, corpus = self.opened.stores, self.settings.corpus
         names = [uris] if isinstance(uris, str) and uris else list(uris)
+        forget = forgetter(self.settings, self.models)
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
         with progress.listening(self.on_progress), self._draft(names, where) as draft:
@@ -324,7 +325,7 @@ class Deletion:
                 ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
                 if draft is not None:
                     draft.include(gone.difference(ids))
-                remover = Remover(stores, forget=forgetter(self.settings, self.models), draft=draft)
+                remover = Remover(stores, forget=forget, draft=draft)
                 with (
                     removals.removing(chosen),
                     forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,

@@ -30,6 +30,7 @@ from hlgraph import progress
 from hlgraph.errors import InputError, StoreCorruptError, StoreError, StoreUnavailableError
 from hlgraph.ids import checksum
 from hlgraph.models.sqlite_file import DiskFile
+from hlgraph.persist.journal import resume
 from hlgraph.records import Chunk, Kind, Record, Source
 from hlgraph.settings import accounts_folder, quarantine_folder
 from hlgraph.stores.batches import batched
@@ -58,13 +59,8 @@ _NOT_COVERED = (
     "snapshots of file systems, disks and machines",
     "ids of removed records, which are hashes: in the lists of the last changes, and in graph images, also on other machines",
 )
-_NOT_COVERED_OF: Mapping[str, tuple[str, ...]] = {
-    "neo4j": ("the files and transaction logs of the Neo4j server, where freed space is reused, and its snapshots",),
-    "opensearch": (
-        "deleted rows of OpenSearch in segments that await a merge (disk.awaiting_merge), its logs of writes, and its snapshots",
-    ),
-    "opensearch serverless": ("segments, logs and snapshots of OpenSearch Serverless",),
-}
+_OF_GRAPH_SERVERS = "the files and transaction logs of the graph server, where freed space is reused, and its snapshots"
+_OF_VECTOR_SERVERS = "deleted rows in segments of the vector server that await a merge (disk.awaiting_merge), its logs, and its snapshots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +317,14 @@ class ReceiptDraft:
         self._content = {**begun}
         self._changes = notes
 
+    def resume(self) -> None:
+        """Complete the changes of killed runs before another step does it, which would not note what they removed."""
+        graph, corpus = self._stores.graph, self._settings.corpus
+        if graph.unfinished(corpus):
+            with graph.lock(corpus) as pending:
+                self._changes = self._notes.read()
+                resume(pending, self._stores, corpus=corpus, noted=self.published)
+
     def check(self) -> tuple[Receipt, ...]:
         """The receipts of the file. Raises InputError unless the next receipt of the corpus can be appended to them."""
         path, corpus = self._path, self._settings.corpus
@@ -480,38 +484,38 @@ class ReceiptDraft:
         corpus, unwiped = self._settings.corpus, ""
         for _ in range(_ATTEMPTS):
             with self._stores.graph.lock(corpus):
-                disk = self._disk()
-                unwiped = disk.pop("unwiped")
+                parts = [self._stores.graph.remnants(corpus)]
+                if not self._stores.is_one:
+                    parts.append(self._stores.vectors.remnants(corpus))
+                unwiped = "; ".join(part.unwiped for part in parts if part.unwiped)
                 if not unwiped:
-                    return self._append(disk)
+                    return self._append(self._disk(parts))
         raise StoreUnavailableError(
             f"corpus {corpus!r}: the sources are deleted, but {unwiped}, as long as an earlier search or a backup is under way; "
             "run the same command again for the receipt"
         )
 
-    def _disk(self) -> dict[str, Any]:
-        """What the disks still have of deleted rows."""
-        stores, corpus = self._stores, self._settings.corpus
-        parts = [stores.graph.remnants(corpus)]
-        if not stores.is_one:
-            parts.append(stores.vectors.remnants(corpus))
+    def _disk(self, parts: Sequence[Remnants]) -> dict[str, Any]:
+        """What the disks still have of deleted rows, of which all bytes that no row uses are overwritten."""
         paths = sorted({*(path for part in parts for path in part.files), *_beside(self._settings)} - {self._path})
         windows = [tuple(window) for note in self._changes.values() for window in note["windows"]]
         hits = _search(paths, windows)
-        unexplained = hits.keys() - _stored_texts(hits.keys(), stores.graph)
+        unexplained = hits.keys() - _stored_texts(hits.keys(), self._stores.graph)
         if unexplained:
             names = ", ".join(sorted({str(hits[window]) for window in unexplained}))
             raise StoreCorruptError(
                 f"{names}: holds text of a source that was deleted, so there is no receipt; run: hlgraph reconcile --repair, then "
                 "the same command again"
             )
-        self._content["not_covered"] = [
-            *_NOT_COVERED,
-            *(line for part in parts for line in _NOT_COVERED_OF.get(part.store, ())),
+        urls = (self._settings.store, self._settings.vectors)
+        of_servers = [
+            line
+            for part, line in zip(parts, (_OF_GRAPH_SERVERS, _OF_VECTOR_SERVERS), strict=False)
+            if part.store != "embedded"
         ]
+        self._content["not_covered"] = [*_NOT_COVERED, *of_servers]
         return {
-            "unwiped": "; ".join(part.unwiped for part in parts if part.unwiped),
-            "stores": [part.store for part in parts],
+            "stores": [part.store or url.partition(":")[0] for part, url in zip(parts, urls, strict=False)],
             "files": len(paths),
             "bytes": sum(path.stat().st_size for path in paths if path.exists()),
             "windows": len(windows),

@@ -16,7 +16,7 @@ from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
 from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
-from hlgraph.ingest.delete import Remover, delete_missing, receipt_options
+from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
@@ -156,16 +156,17 @@ class Ingestion:
         return report
 
     def _draft(self, paths: list[str], options: IngestOptions) -> AbstractContextManager[ReceiptDraft | None]:
-        """The draft of the receipt of what will be deleted, whose file can be written; None without one."""
-        place = receipt_options(options.receipt, has_uris=options.receipt_uris)
-        if place is None:
+        """The draft of the receipt of what will be deleted, once its file can be written and killed runs are completed."""
+        if options.receipt is None:
             return nullcontext()
-        from hlgraph.ingest.receipts import ReceiptDraft
+        from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
         from hlgraph.read import covered
 
         names = sorted(covered(paths))
+        place = ReceiptOptions(options.receipt, options.receipt_uris)
         draft = ReceiptDraft(place, self.settings, stores=self.opened.stores, by="missing", names=names)
         draft.check()
+        draft.resume()
         return draft
 
     def _delete_missing(self, report: Report, paths: list[str], seen: set[str], *, draft: ReceiptDraft | None) -> None:

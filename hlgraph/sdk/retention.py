@@ -89,12 +89,11 @@ class Holds:
                 by_name = named(sources, [uris] if isinstance(uris, str) else list(uris), corpus=corpus, did="held")
                 sources = [source for some in by_name.values() for source in some]
                 names = [_stored_name(each, some) for each, some in by_name.items()]
+            text = "" if chosen is None else to_text(chosen)
             if not sources:
-                raise InputError(
-                    f"no source of corpus {corpus!r} matches {to_text(chosen) if chosen else ''}; nothing to hold"
-                )
+                raise InputError(f"no source of corpus {corpus!r} matches {text}; there is nothing to hold")
             ids = tuple(sorted({source.id for source in sources}))
-            text, at = "" if chosen is None else to_text(chosen), datetime.now(UTC).isoformat(timespec="seconds")
+            at = datetime.now(UTC).isoformat(timespec="seconds")
             hold = Hold(corpus, name, tuple(dict.fromkeys(names)), text, ids, at)
             retention.add(hold)
         return hold

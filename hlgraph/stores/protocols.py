@@ -85,13 +85,13 @@ class Remnants(NamedTuple):
 
     Attributes
     ----------
-    store : kind of the store
+    store : kind of the store; empty: it does not tell
     files : files of this machine that may hold text of sources; empty: the store is on a server
     unwiped : what holds freed bytes that are not overwritten yet; empty: nothing
     awaiting : by index, number of deleted rows whose segments are not rewritten yet; None: the store does not tell
     """
 
-    store: str
+    store: str = ""
     files: tuple[Path, ...] = ()
     unwiped: str = ""
     awaiting: Mapping[str, int] | None = None
@@ -107,7 +107,7 @@ class _Closed(Protocol):
         ----------
         corpus : name of the corpus
         """
-        return Remnants("unknown")
+        return Remnants()
 
     def close(self) -> None:
         """Release the resources of the store. Default: do nothing."""

@@ -160,15 +160,29 @@ def _bulk_options(
     return BulkOptions(folder, import_command or "")
 
 
+_Result = tuple[dict[str, object], list[str], "Report | None"]
+"""What --json prints, its lines, and the report of the ingest."""
+
+
 def _brought(
     graph: HLGraph, paths: list[str], options: IngestOptions, *, workers: int | None, address: str | None
-) -> Report:
+) -> _Result:
     """Ingest in this process, or with workers on a Ray cluster."""
     if workers is None:
-        return graph.ingestion.bring(paths, options)
-    from hlgraph.integrations.ray import ingest as ingest_on_ray
+        report = graph.ingestion.bring(paths, options)
+    else:
+        from hlgraph.integrations.ray import ingest as ingest_on_ray
 
-    return ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
+        report = ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
+    return report_tree(report), report_lines(report), report
+
+
+def _loaded(graph: HLGraph, paths: list[str], options: IngestOptions, *, bulk: BulkOptions) -> _Result:
+    """Load in bulk."""
+    from hlgraph.ingest.bulk_load import bulk_load
+
+    load = bulk_load(graph.ingestion, paths, options=options, bulk=bulk)
+    return bulk_tree(load), list(bulk_lines(load)), load.ingest
 
 
 Rows = Annotated[
@@ -259,13 +273,9 @@ def ingest(
     chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:
         if chosen is not None:
-            from hlgraph.ingest.bulk_load import bulk_load
-
-            load = bulk_load(graph.ingestion, paths, options=options, bulk=chosen)
-            tree, lines, report = bulk_tree(load), bulk_lines(load), load.ingest
+            tree, lines, report = _loaded(graph, paths, options, bulk=chosen)
         else:
-            report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
-            tree, lines = report_tree(report), report_lines(report)
+            tree, lines, report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
     cli.show(tree, lines)
     if report is not None:
         _exit(report)

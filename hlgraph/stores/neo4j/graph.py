@@ -48,7 +48,6 @@ from hlgraph.stores.protocols import (
     MatchQuery,
     PullShape,
     RankQuery,
-    Remnants,
     Scope,
     check_base,
 )
@@ -290,10 +289,6 @@ class Neo4jGraphStore(GraphStore):
                     f"{self._server.url}: the database was emptied each time it was prepared; run the same command again"
                 )
             yield pending
-
-    def remnants(self, corpus: str) -> Remnants:  # noqa: ARG002
-        """See :meth:`GraphStore.remnants`. A server does not tell what its files still hold."""
-        return Remnants("neo4j")
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """See :meth:`GraphStore.unfinished`."""

@@ -208,20 +208,13 @@ class OpenSearchVectorStore(VectorStore):
         Corpora that share an index are purged together.
         """
         if not self.connection.is_serverless:
-            purge(self.connection, self._with_deleted(corpus))
-
-    def _with_deleted(self, corpus: str) -> list[str]:
-        """The indexes that may have deleted rows of a corpus."""
-        # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
-        homes = [self.indexes.find(corpus, kind, is_fresh=True) for kind in Kind]
-        shared = [name for name, item in self.indexes.all().items() if item.mappings.meta.is_shared]
-        return sorted({*(home.name for home in homes if home is not None), *shared})
+            purge(self.connection, self.indexes.with_deleted(corpus))
 
     def remnants(self, corpus: str) -> Remnants:
         """See :meth:`VectorStore.remnants`. An index that is shared counts the deleted rows of all its corpora."""
         if self.connection.is_serverless:
             return Remnants("opensearch serverless")
-        return Remnants("opensearch", awaiting=deleted_rows(self.connection, self._with_deleted(corpus)))
+        return Remnants("opensearch", awaiting=deleted_rows(self.connection, self.indexes.with_deleted(corpus)))
 
     def _drop(self, home: Home) -> None:
         self.indexes.drop(home)
