@@ -60,7 +60,9 @@ _NOT_COVERED = (
     "ids of removed records, which are hashes: in the lists of the last changes, and in graph images, also on other machines",
 )
 _OF_GRAPH_SERVERS = "the files and transaction logs of the graph server, where freed space is reused, and its snapshots"
-_OF_VECTOR_SERVERS = "deleted rows in segments of the vector server that await a merge (disk.awaiting_merge), its logs, and its snapshots"
+_OF_VECTOR_SERVERS = (
+    "deleted rows of the vector server that await a merge (disk.awaiting_merge), its logs, and its snapshots"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,12 @@ from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import snapshot
-from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, TopicContract
+from hlgraph.testing.derived_contract import (
+    DerivedStoreContract,
+    DomainStoreContract,
+    RetentionStoreContract,
+    TopicContract,
+)
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
@@ -66,6 +71,10 @@ class TestEmbeddedDerivedStore(DerivedStoreContract):
 
 
 class TestEmbeddedDomainStore(DomainStoreContract):
+    pass
+
+
+class TestEmbeddedRetentionStore(RetentionStoreContract):
     pass
 
 
