@@ -165,7 +165,7 @@ def test_every_constraint_and_index_that_is_dropped_is_named_and_made_again(
         graph_server.schema([f"DROP {form} {name}"])
         dropped.append(name)
         assert [item.name for item in migrate.differences(target)] == dropped
-    assert len(dropped) == 38
+    assert len(dropped) == 41
     with pytest.raises(
         MigrationError, match=r"hlgraph_chunk_id: missing: constraint on Chunk\(id\).*hlgraph migrate repair"
     ):

@@ -245,8 +245,7 @@ class Neo4jGraphStore(GraphStore):
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
-        self.domains = Neo4jDomainStore(server, self.leases)
-        self.retention = Neo4jRetentionStore(server, self.leases)
+        self.domains, self.retention = Neo4jDomainStore(server, self.leases), Neo4jRetentionStore(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
