@@ -39,6 +39,8 @@ from hlgraph.stores.migrate import running_version
 from hlgraph.stores.protocols import Scope
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hlgraph.change import Change, Outcome
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import GraphStore, Remnants, Stores
@@ -313,9 +315,10 @@ class ReceiptDraft:
             if last != self._written.mark:
                 self._retention.record_receipt(self._settings.corpus, self._written.mark)
             self._notes.clear()
-        if begun is None:
+        if (
+            begun is None or not notes
+        ):  # a run that was refused, or killed before it removed anything, is no part of this one
             begun = {"deletion": secrets.token_hex(16), "begun": _now(), "before": self._state()}
-            self._notes.write("", begun)
         self._content = {**begun}
         self._changes = notes
 
@@ -358,6 +361,7 @@ class ReceiptDraft:
         ----------
         gone : ids of sources that are named, but were removed before
         """
+        self._notes.write("", {key: self._content[key] for key in ("deletion", "begun", "before")})
         corpus, graph = self._settings.corpus, self._stores.graph
         names = set(gone)
         for change, note in list(self._changes.items()):
@@ -594,48 +598,54 @@ def _write(path: Path, receipts: Sequence[Receipt]) -> None:
 _WINDOW = 24  # bytes; long enough that no other text has the same by chance
 _OF_EACH = 8  # windows of a text
 _MOST = 8_192  # windows of a change
-_BLOCK = 4 << 20
-_SLOTS = 24  # bits
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 20
+_SLOTS, _LIKELY = 24, 18  # bits
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
 
 def _windows(texts: Iterable[str]) -> list[tuple[int, str]]:
-    """Windows of texts, evenly spread, as hashes: the slot of their first eight bytes, and a digest of all."""
+    """Windows of texts, evenly spread, as hashes: a slot, which is fast to compute, and a digest."""
     pieces: dict[bytes, None] = {}
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
         room = len(data) - _WINDOW
         count = min(_OF_EACH, room // _WINDOW + 1) if room >= 0 else 0
-        starts = {room * (at + 1) // count for at in range(count)}
+        starts = {room * at // max(1, count - 1) for at in range(count)}
         pieces.update(dict.fromkeys(data[start : start + _WINDOW] for start in sorted(starts)))
     step = max(1, -(-len(pieces) // _MOST))
     chosen = list(pieces)[::step]
-    return [(int(_slots(piece[:8])[0]), _window_digest(piece)) for piece in chosen]
+    return [(int(_slots(piece)[0]), _window_digest(piece)) for piece in chosen]
 
 
 def _window_digest(window: bytes) -> str:
     return hashlib.blake2b(window, digest_size=12).hexdigest()
 
 
-def _slots(data: bytes, start: int = 0) -> Any:
-    """The slots of every eighth position of some bytes, from a start on."""
+def _slots(data: bytes, start: int = 0) -> NDArray[np.uint64]:
+    """The slots of the windows at every eighth position of some bytes, from a start on."""
     count = (len(data) - start) // 8
-    return (np.frombuffer(data, "<u8", count=count, offset=start) * _FACTOR) >> np.uint64(64 - _SLOTS)
+    parts = np.frombuffer(data, "<u8", count=max(count, 0), offset=start)
+    mixed: NDArray[np.uint64] = parts[:-2] * _FACTORS[0] + parts[1:-1] * _FACTORS[1] + parts[2:] * _FACTORS[2]
+    return np.right_shift(mixed, np.uint64(64 - _SLOTS))
 
 
 def _search(paths: Sequence[Path], windows: Sequence[tuple[int, str]]) -> dict[bytes, Path]:
-    """The windows that stand in a file, each with the first such file. Reads all of the files: 100 MB/s."""
+    """The windows that stand in a file, each with the first such file. Reads all of the files."""
     if not windows:
         return {}
-    is_wanted = np.zeros(1 << _SLOTS, dtype=np.bool_)
-    is_wanted[[slot for slot, _ in windows]] = True
+    slots = np.array(sorted({slot for slot, _ in windows}), dtype=np.uint64)
+    # Few places pass the small table, which fits into the cache of a processor.
+    is_likely = np.zeros(1 << _LIKELY, dtype=np.bool_)
+    is_likely[slots >> np.uint64(_SLOTS - _LIKELY)] = True
     digests = {digest for _, digest in windows}
     hits: dict[bytes, Path] = {}
     with progress.step("search files", len(paths), unit="files"):
         for path in paths:
             for block in _blocks(path):
                 for start in range(8):
-                    for at in np.flatnonzero(is_wanted[_slots(block, start)]).tolist():
+                    found_slots = _slots(block, start)
+                    places = np.flatnonzero(is_likely[found_slots >> np.uint64(_SLOTS - _LIKELY)])
+                    for at in places[np.isin(found_slots[places], slots)].tolist():
                         window = block[start + 8 * at : start + 8 * at + _WINDOW]
                         if len(window) == _WINDOW and _window_digest(window) in digests:
                             hits.setdefault(window, path)
