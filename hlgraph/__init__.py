@@ -117,6 +117,12 @@ if TYPE_CHECKING:
     from hlgraph.sdk.quality import Quality as Quality
     from hlgraph.sdk.questions import Questions as Questions
     from hlgraph.sdk.reconcile import Drift as Drift
+    from hlgraph.sdk.retention import Hold as Hold
+    from hlgraph.sdk.retention import Holds as Holds
+    from hlgraph.sdk.retention import Receipt as Receipt
+    from hlgraph.sdk.retention import Receipts as Receipts
+    from hlgraph.sdk.retention import VerifiedReceipts as VerifiedReceipts
+    from hlgraph.sdk.retention import verify_receipts as verify_receipts
     from hlgraph.settings import Settings as Settings
     from hlgraph.stores.protocols import Backup as Backup
     from hlgraph.stores.protocols import CorpusStats as CorpusStats
@@ -185,6 +191,7 @@ _LATER = {
         "sdk.quality": "Coverage Faithfulness Quality",
         "sdk.questions": "Questions",
         "sdk.reconcile": "Drift",
+        "sdk.retention": "Hold Holds Receipt Receipts VerifiedReceipts verify_receipts",
         "settings": "Settings",
         "stores.protocols": "Backup CorpusStats Decision Finding Stores",
         "stores.queries": "Limits Table",

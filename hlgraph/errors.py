@@ -7,6 +7,7 @@
     │   ├── ReadError             one source cannot be read
     │   ├── ExtractionError       an extraction record cannot be used
     │   ├── WhereError            a metadata filter cannot be parsed or names an unknown field
+    │   ├── HoldError             a hold refuses that a source is deleted or replaced
     │   ├── UnknownNameError      no such corpus, strategy, store, source, format
     │   ├── SettingsError         a settings file or value is wrong
     │   └── AccessError           the caller may not do this, or no caller is named
@@ -88,6 +89,21 @@ class ExtractionError(InputError):
 
 class WhereError(InputError):
     """A metadata filter cannot be parsed, or names a field that no source of the corpus has."""
+
+
+class HoldError(InputError):
+    """A hold refuses that a source is deleted or replaced.
+
+    Attributes
+    ----------
+    hold : name of the hold
+    uri : the source
+    """
+
+    def __init__(self, message: str, *, hold: str = "", uri: str = "") -> None:
+        super().__init__(message)
+        self.hold = hold
+        self.uri = uri
 
 
 class UnknownNameError(InputError):

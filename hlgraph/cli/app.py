@@ -116,6 +116,7 @@ for module in commands():
         app.add_typer(module.app)
     else:
         app.registered_commands += module.app.registered_commands
+        app.registered_groups += module.app.registered_groups
 
 
 def exit_code(error: errors.HLGraphError) -> int:

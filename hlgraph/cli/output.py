@@ -276,6 +276,7 @@ def report_tree(report: Report) -> dict[str, object]:
         **usage_tree(report.usage),
         **(pick(report, "dropped ungrounded") if report.usage else {}),
         **({"domain": domain_tree(report.domain)} if report.domain else {}),
+        **({"receipt": report.receipt.content} if report.receipt else {}),
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
     }
 
@@ -359,6 +360,10 @@ def report_lines(report: Report) -> list[str]:
             lines.append(
                 f"dropped: {report.usage.left_out} names found neither in the entity list nor in their sentence"
             )
+    if report.receipt:
+        lines.append(
+            f"receipt: number {report.receipt.number} of corpus {report.receipt.corpus}, {report.receipt.hash}"
+        )
     lines.extend(lost_lines(report))
     seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
     lines.append(f"time: {seconds or 'none'}")

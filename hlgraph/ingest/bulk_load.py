@@ -132,6 +132,8 @@ def bulk_load(
     folder = bulk.folder.expanduser().absolute()
     command = bulk.import_command or ingestion.settings.neo4j.import_command
     _check_command(command)
+    if options.receipt is not None:
+        raise InputError("a bulk load fills an empty corpus, so it deletes nothing; leave receipt out")
     if ingestion.settings.opensearch.service == "aoss":
         raise InputError(
             "OpenSearch Serverless takes rows one way only, which --bulk cannot make faster; leave --bulk out"

@@ -9,29 +9,34 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
-from hlgraph.errors import InputError, UnknownNameError, WhereError
+from hlgraph.errors import HoldError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.assemble import removal
+from hlgraph.persist.compare import metadata_text, stored_metadata
 from hlgraph.persist.journal import persist, resume
 from hlgraph.read import is_covered, source_uri
-from hlgraph.records import Kind, Source
+from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import accounts_folder
 from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
-from hlgraph.where import check_fields, to_text
+from hlgraph.where import check_fields, matches, parse, source_values, to_text
 
 if TYPE_CHECKING:
+    from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
     from hlgraph.models.choose import ChosenModels
     from hlgraph.progress import OnProgress
+    from hlgraph.records import Document
     from hlgraph.settings import Settings
+    from hlgraph.stores.derived import Hold
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import GraphStore
     from hlgraph.where import Where
@@ -108,6 +113,114 @@ def named(
     return chosen
 
 
+def holds_of(corpus: str, stores: Stores) -> tuple[Hold, ...]:
+    """The holds of a corpus; none if the stores keep none.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : the open stores
+    """
+    retention = stores.graph.retention
+    return () if retention is None else retention.holds(corpus)
+
+
+def under(hold: Hold, sources: Iterable[Source]) -> list[Source]:
+    """The sources that a hold is on: it named them when it was added, or its uris or its filter name them now.
+
+    Parameters
+    ----------
+    hold : a hold of their corpus
+    sources : stored sources
+    """
+    ids, names = set(hold.ids), {each for uri in hold.uris for each in (uri, f"{uri}/")}
+    where = parse(hold.where) if hold.where else None
+    return [
+        source
+        for source in sources
+        if source.id in ids
+        or is_covered(source.uri, names)
+        or (where is not None and matches(where, source_values(source)))
+    ]
+
+
+def refuse_held(sources: Sequence[Source], corpus: str, *, stores: Stores) -> None:
+    """Refuse to delete sources under a hold. The caller has the lock, so that no hold is added meanwhile.
+
+    Parameters
+    ----------
+    sources : sources that are about to be deleted
+    corpus : the corpus
+    stores : the open stores
+
+    Raises
+    ------
+    HoldError
+        One of them is under a hold.
+    """
+    for hold in holds_of(corpus, stores) if sources else ():
+        kept = under(hold, sources)
+        if kept:
+            more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+            raise HoldError(
+                f"{kept[0].uri}{more}: under the hold {hold.name!r}, so nothing was deleted; leave it out, or release the hold: "
+                f"hlgraph hold release {hold.name}",
+                hold=hold.name,
+                uri=kept[0].uri,
+            )
+
+
+def refused_edits(edits: Sequence[tuple[Document, Source]], corpus: str, *, stores: Stores) -> dict[str, HoldError]:
+    """The edits of sources under a hold that would remove text, title or metadata, by uri, each with the reason.
+
+    An edit may add text, and extract it anew: the document must have the text of every stored chunk, the title and the metadata.
+
+    Parameters
+    ----------
+    edits : changed documents, each with its stored source
+    corpus : the corpus
+    stores : the open stores
+    """
+    refused: dict[str, HoldError] = {}
+    for hold in holds_of(corpus, stores) if edits else ():
+        kept = {source.id for source in under(hold, (source for _, source in edits))}
+        for document, source in edits:
+            if source.id not in kept or source.uri in refused or _keeps(document, source, stores.graph):
+                continue
+            refused[source.uri] = HoldError(
+                f"{source.uri}: under the hold {hold.name!r}, so its text, title and metadata were not replaced; ingest the new "
+                f"text under another uri, or release the hold: hlgraph hold release {hold.name}",
+                hold=hold.name,
+                uri=source.uri,
+            )
+    return refused
+
+
+def _keeps(document: Document, source: Source, graph: GraphStore) -> bool:
+    """Whether a document has all that its stored source says."""
+    texts = (metadata_text(stored_metadata(document, source)), metadata_text(source.metadata))
+    chunks = graph.find(Kind.CHUNK, Scope(source.corpus, sources=(source.id,)))
+    is_same = document.title == source.title and texts[0] == texts[1]
+    return is_same and all(chunk.text in document.text for chunk in chunks if isinstance(chunk, Chunk))
+
+
+def receipt_options(path: str | Path | None, *, has_uris: bool) -> ReceiptOptions | None:
+    """Where a receipt is written; None without a file. Raises InputError for uris without a receipt.
+
+    Parameters
+    ----------
+    path : the file
+    has_uris : whether the receipt holds uris as text
+    """
+    if path is None:
+        if has_uris:
+            raise InputError("receipt_uris has no effect without receipt; name the file of the receipt")
+        return None
+    from hlgraph.ingest.receipts import ReceiptOptions
+
+    return ReceiptOptions(Path(path), has_uris)
+
+
 REMOVED = 500
 """Number of sources that one change removes, so that it fits one transaction."""
 
@@ -120,11 +233,13 @@ class Remover(NamedTuple):
     stores : the open stores
     batch_sources : maximum number of sources of one change
     forget : deletes texts from a cache; None if there is no cache
+    draft : notes what is removed, for a receipt; None without one
     """
 
     stores: Stores
     batch_sources: int = REMOVED
     forget: Forget | None = None
+    draft: ReceiptDraft | None = None
 
     def remove(self, source_ids: Sequence[str], corpus: str, *, report: Report) -> None:
         """Remove these sources and everything that only they assert. The caller must hold the lock of the graph store.
@@ -146,7 +261,11 @@ class Remover(NamedTuple):
                 if self.forget is not None:
                     self.forget(embedded_texts(part, corpus, graph=graph))
                 change = removal(corpus, [source.id for source in part], versions=[source.version for source in part])
-                outcome = persist(change, self.stores)
+                if self.draft is None:
+                    outcome = persist(change, self.stores)
+                else:
+                    self.draft.note(change, part)
+                    outcome = persist(change, self.stores, noted=self.draft.published)
                 report.count(outcome.added, outcome.vanished)
                 report.sources_removed += len(part)
                 progress.advance("remove", len(part))
@@ -162,12 +281,14 @@ class Deletion:
     opened : the open stores
     models : the models, of which some cache vectors
     on_progress : called with the progress of every step; default none
+    receipt : where the receipt is written; None: there is none
     """
 
     settings: Settings
     opened: Opened
     models: ChosenModels
     on_progress: OnProgress | None = None
+    receipt: ReceiptOptions | None = None
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
         """Remove the sources.
@@ -187,31 +308,47 @@ class Deletion:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
         stores, corpus = self.opened.stores, self.settings.corpus
         names = [uris] if isinstance(uris, str) and uris else list(uris)
-        remover = Remover(stores, forget=forgetter(self.settings, self.models))
+        forget = forgetter(self.settings, self.models)
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
-        with (
-            progress.listening(self.on_progress),
-            stores.graph.lock(corpus) as pending,
-            Removals(self.settings, "source") as removals,
-        ):
-            finished = {name for interrupted in pending for name in interrupted.change.removed_sources}
-            resumed = resume(pending, stores, corpus=corpus)
-            if names:
-                chosen, gone = self._by_name(names, removals, finished=finished)
-            else:
-                chosen, gone = self._by_filter(where, removals)
-            ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
-            with (
-                removals.removing(chosen),
-                forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,
-            ):
-                if everything:  # first: after a kill with all sources gone, nothing would drop it
-                    _drop_inferred_domain(stores, corpus)
-                report = delete_sources(ids, corpus, stores=stores, remover=remover)
-                report.resumed, report.sources_gone = resumed, len(gone.difference(ids))
-                done.append(report)
+        with progress.listening(self.on_progress), self._draft(names, where) as draft:
+            with stores.graph.lock(corpus) as pending, Removals(self.settings, "source") as removals:
+                if draft is not None:
+                    draft.begin()
+                noted = {} if draft is None else {"noted": draft.published}
+                finished = {name for interrupted in pending for name in interrupted.change.removed_sources}
+                resumed = resume(pending, stores, corpus=corpus, **noted)
+                if names:
+                    chosen, gone = self._by_name(names, removals, finished=finished)
+                else:
+                    chosen, gone = self._by_filter(where, removals)
+                ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
+                if draft is not None:
+                    draft.include(gone.difference(ids))
+                remover = Remover(stores, forget=forget, draft=draft)
+                with (
+                    removals.removing(chosen),
+                    forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,
+                ):
+                    if everything:  # first: after a kill with all sources gone, nothing would drop it
+                        _drop_inferred_domain(stores, corpus)
+                    report = delete_sources(ids, corpus, stores=stores, remover=remover)
+                    report.resumed, report.sources_gone = resumed, len(gone.difference(ids))
+                    done.append(report)
+                if draft is not None:
+                    draft.verify()
+            report.receipt = None if draft is None else draft.seal()
         return report
+
+    def _draft(self, names: Sequence[str], where: Where | None) -> AbstractContextManager[ReceiptDraft | None]:
+        """The draft of the receipt; None without one."""
+        if self.receipt is None:
+            return nullcontext()
+        from hlgraph.ingest.receipts import ReceiptDraft
+
+        by = "uris" if names else "everything" if where is None else "where"
+        asked = names if where is None else [to_text(where)]
+        return ReceiptDraft(self.receipt, self.settings, stores=self.opened.stores, by=by, names=asked)
 
     def _by_name(
         self, names: Sequence[str], removals: Removals, *, finished: set[str]
@@ -235,6 +372,7 @@ class Deletion:
         if len(sources) < len(distinct):  # otherwise all names are uris: no need to scan a large corpus
             sources = filtered(None, corpus=corpus, graph=graph)
         by_name = named(sources, names, corpus=corpus, gone=known)
+        refuse_held([source for items in by_name.values() for source in items], corpus, stores=self.opened.stores)
         chosen = {keys[name]: [source.id for source in items] for name, items in by_name.items()}
         return chosen, _gone(chosen, noted).union(*resumed.values())
 
@@ -248,6 +386,7 @@ class Deletion:
             if key not in noted:
                 raise
             sources = []
+        refuse_held(sources, self.settings.corpus, stores=self.opened.stores)
         chosen = {key: [source.id for source in sources]}
         return chosen, _gone(chosen, noted)
 
@@ -294,18 +433,25 @@ def delete_missing(
     remover : removes them
     """
     names, protected = set(prefixes), {failure.uri for failure in seen.failed}
-    stores = remover.stores
+    stores, draft = remover.stores, remover.draft
     with stores.graph.lock(corpus) as pending:
-        resume(pending, stores, corpus=corpus)
-        if not seen.failed and record_counts(corpus, stores).get(Kind.SOURCE, 0) == len(keep):
-            return  # every uri that was read is stored, and no other one
-        missing = [
-            name
-            for name, source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).items()
-            if source.uri not in keep and is_covered(source.uri, names) and not is_covered(source.uri, protected)
-        ]
+        if draft is not None:
+            draft.begin()
+        resume(pending, stores, corpus=corpus, **({} if draft is None else {"noted": draft.published}))
+        missing: list[Source] = []
+        if seen.failed or record_counts(corpus, stores).get(Kind.SOURCE, 0) != len(keep):
+            missing = [  # else every uri that was read is stored, and no other one
+                source
+                for source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+                if source.uri not in keep and is_covered(source.uri, names) and not is_covered(source.uri, protected)
+            ]
+        refuse_held(missing, corpus, stores=stores)
+        if draft is not None:
+            draft.include(())
         removed = Report()
-        remover.remove(missing, corpus, report=removed)
+        remover.remove([source.id for source in missing], corpus, report=removed)
+        if draft is not None:
+            draft.verify()
     seen.sources_removed += removed.sources_removed
     add_counts(seen.removed, removed.removed)
     seen.kept = {kind: max(0, number - removed.removed.get(kind, 0)) for kind, number in seen.kept.items()}

@@ -53,11 +53,13 @@ class IngestOptions:
         numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
         ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
     acl : groups of the sources that name none, see :mod:`hlgraph.where`; None: they keep the groups that are stored
+    receipt : file to which the receipt of ``delete_missing`` is appended; None: no receipt
+    receipt_uris : whether the receipt holds uris as text; False: hashes of them
 
     Raises
     ------
-    InputError : a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without ``spacy``, or ``rows`` with an
-        extractor or with ``mapping``
+    InputError : a receipt without ``delete_missing``, a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without
+        ``spacy``, or ``rows`` with an extractor or with ``mapping``
     """
 
     format: str | None = None
@@ -77,6 +79,8 @@ class IngestOptions:
     rows: TableMapping | None = None
     ground: Ground | None = None
     acl: tuple[str, ...] | None = None
+    receipt: Path | None = None
+    receipt_uris: bool = False
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
@@ -84,6 +88,12 @@ class IngestOptions:
             object.__setattr__(self, "acl", groups_of(self.acl))
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
+        if self.receipt is not None and not self.delete_missing:
+            raise InputError(
+                "a receipt is about what was deleted; write delete_missing as well, or leave the receipt out"
+            )
+        if self.receipt_uris and self.receipt is None:
+            raise InputError("receipt_uris has no effect without receipt; name the file of the receipt")
         if self.rows is not None and (self.extract != "local" or self.mapping):
             given = f"extract={self.extract!r}" if self.extract != "local" else "mapping"
             raise InputError(

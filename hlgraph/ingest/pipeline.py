@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.change import Change, LargeChange, Outcome, Parts
 from hlgraph.chunk import Chunker
-from hlgraph.errors import ReadError
+from hlgraph.errors import HoldError, ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
 from hlgraph.index.embed import (
@@ -279,11 +279,13 @@ class _Batches:
         return Turn(report, is_current)
 
     def _is_current(self, batch: Ready) -> bool:
-        """Whether the stored sources of a batch are still those that it was compared with."""
+        """Whether the stored sources of a batch are still those that it was compared with, and no hold was added on them."""
         wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
         records = self.stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self.corpus))
         current = {record.id: record for record in records}
-        return all(current.get(name) == stored for name, stored in wanted.items())
+        if any(current.get(name) != stored for name, stored in wanted.items()):
+            return False
+        return not _refused([one.comparison for one in batch.extracted], self.corpus, stores=self.stores)
 
     def _publish(self, batch: Ready, report: Report, *, size: int) -> None:
         embedder = batch.vectors or self.steps.embedder
@@ -568,12 +570,26 @@ def compared(
             compare(document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme)
             for document in batch
         ]
-    changed = [comparison for comparison in pairs if comparison is not None]
+        changed = [comparison for comparison in pairs if comparison is not None]
+        refused = _refused(changed, corpus, stores=stores)
     for document, comparison in zip(batch, pairs, strict=True):
         if comparison is None:
             report.files.store(document.uri, is_new=False)
     report.sources_unchanged += len(batch) - len(changed)
-    return changed
+    for uri, error in refused.items():
+        report.failed.append(Failure(uri, str(error)))
+        report.files.fail(uri)
+    return [comparison for comparison in changed if comparison.document.uri not in refused]
+
+
+def _refused(changed: Sequence[Comparison], corpus: str, *, stores: Stores) -> dict[str, HoldError]:
+    """The edits that a hold refuses, by uri. Reads no store if no source is stored yet."""
+    edits = [(comparison.document, comparison.stored) for comparison in changed if comparison.stored is not None]
+    if not edits:
+        return {}
+    from hlgraph.ingest.delete import refused_edits
+
+    return refused_edits(edits, corpus, stores=stores)
 
 
 def stored_chunks(changed: Sequence[Comparison], corpus: str, *, report: Report, stores: Stores) -> StoredChunks:

@@ -6,12 +6,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
 from hlgraph.records import Domain
 from hlgraph.stores.protocols import Stores
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.receipts import Receipt
 
 N = TypeVar("N", int, float)
 
@@ -50,6 +53,7 @@ class Report:
     ungrounded : propositions of a chat model that were not stored since their chunk does not say them; each is in the quarantine
     usage : calls and tokens of the chat model; None without one
     domain : the domain that was inferred for the corpus first; None if none was inferred
+    receipt : the receipt of what was deleted; None if none was requested
     """
 
     sources_added: int = 0
@@ -70,6 +74,7 @@ class Report:
     ungrounded: int = 0
     usage: Usage | None = None
     domain: Domain | None = None
+    receipt: Receipt | None = None
 
     def timed(self, step: str) -> AbstractContextManager[None]:
         """Add the time of a block to a step."""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
     from hlgraph.extract import ChunkInput
     from hlgraph.ingest.pipeline import Steps
+    from hlgraph.ingest.receipts import ReceiptDraft
     from hlgraph.ingest.report import Report
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.choose import ChosenModels
@@ -131,38 +133,50 @@ class Ingestion:
         stores = self.opened.stores
         seen: set[str] = set()
         is_paid = options.extract == "chat"
-        with (
-            progress.listening(on_progress),
-            forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done,
-        ):
-            inputs = self._domain(paths, documents, options=options)
-            extractor = extractor_of(
-                options, self.settings, calls=lambda: inputs.calls, corpus=self.corpus, domain=inputs.domain
-            )
-            if inputs.usage is not None and isinstance(extractor, Metered):
-                extractor.usage.include(inputs.usage)
-            chunker = chunker_of(options, self.settings)
-            steps = pipeline.Steps(chunker, extractor, self.models.embedder, before_writing=done.remind)
-            expect(paths, documents, options=options)
-            report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
-            if options.mapping and not any("#" in uri for uri in seen):
-                report.warnings.append(Failure("--map", NO_ROWS))
-            report.domain = inputs.domain if inputs.is_inferred else None
-            if options.delete_missing:
-                from hlgraph.read import covered
-
-                delete_missing(
-                    report,
-                    covered(paths),
-                    corpus=self.corpus,
-                    keep=seen,
-                    remover=Remover(stores, forget=forgetter(self.settings, self.models)),
+        with progress.listening(on_progress), self._draft(paths, options) as draft:
+            with forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done:
+                inputs = self._domain(paths, documents, options=options)
+                extractor = extractor_of(
+                    options, self.settings, calls=lambda: inputs.calls, corpus=self.corpus, domain=inputs.domain
                 )
-            done.append(report)
+                if inputs.usage is not None and isinstance(extractor, Metered):
+                    extractor.usage.include(inputs.usage)
+                chunker = chunker_of(options, self.settings)
+                steps = pipeline.Steps(chunker, extractor, self.models.embedder, before_writing=done.remind)
+                expect(paths, documents, options=options)
+                report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
+                if options.mapping and not any("#" in uri for uri in seen):
+                    report.warnings.append(Failure("--map", NO_ROWS))
+                report.domain = inputs.domain if inputs.is_inferred else None
+                if options.delete_missing:
+                    self._delete_missing(report, paths, seen, draft=draft)
+                done.append(report)
+            report.receipt = None if draft is None else draft.seal()
         end = getattr(extractor, "end", None)
         if isinstance(end, BudgetError):  # the budget ended the extraction early
             raise end
         return report
+
+    def _draft(self, paths: list[str], options: IngestOptions) -> AbstractContextManager[ReceiptDraft | None]:
+        """The draft of the receipt of what will be deleted, once its file can be written and killed runs are completed."""
+        if options.receipt is None:
+            return nullcontext()
+        from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
+        from hlgraph.read import covered
+
+        names = sorted(covered(paths))
+        place = ReceiptOptions(options.receipt, options.receipt_uris)
+        draft = ReceiptDraft(place, self.settings, stores=self.opened.stores, by="missing", names=names)
+        draft.check()
+        draft.resume()
+        return draft
+
+    def _delete_missing(self, report: Report, paths: list[str], seen: set[str], *, draft: ReceiptDraft | None) -> None:
+        """Delete the sources under these paths that were not read."""
+        from hlgraph.read import covered
+
+        remover = Remover(self.opened.stores, forget=forgetter(self.settings, self.models), draft=draft)
+        delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, remover=remover)
 
     def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
         """The chat model of the ingest and the domain of the corpus, which is inferred and stored now if requested."""

@@ -112,13 +112,7 @@ def compare(
     pages = ",".join(map(str, document.page_starts))
     details = [json.dumps(document.details)] if document.details else []
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *details, *processing)
-    metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
-    if ACL in metadata:
-        metadata[ACL] = groups_of(metadata[ACL])
-    elif (
-        stored is not None and ACL in stored.metadata
-    ):  # a document that is silent about its groups does not open its source
-        metadata[ACL] = stored.metadata[ACL]
+    metadata = stored_metadata(document, stored)
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:
@@ -137,6 +131,22 @@ def _is_same(one: Metadata, other: Metadata) -> bool:
 
 def _types(value: MetadataValue) -> object:
     return list(map(type, value)) if isinstance(value, tuple) else type(value)
+
+
+def stored_metadata(document: Document, stored: Source | None) -> dict[str, MetadataValue]:
+    """The metadata of a document as its source will have them.
+
+    Parameters
+    ----------
+    document : the document as it was read
+    stored : its stored source, which keeps its groups if the document names none; None if there is none
+    """
+    metadata = {key: _stored_value(value) for key, value in document.metadata.items()}
+    if ACL in metadata:
+        metadata[ACL] = groups_of(metadata[ACL])
+    elif stored is not None and ACL in stored.metadata:
+        metadata[ACL] = stored.metadata[ACL]
+    return metadata
 
 
 def _stored_value(value: object) -> MetadataValue:

@@ -19,8 +19,9 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from hlgraph import progress
 from hlgraph.change import Change, ChangeState, LargeChange, Outcome, Pending, Renewal, VectorBlock
@@ -37,13 +38,22 @@ _BATCH = 1_000  # topics of one change
 _WITH_VECTORS = (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY, Kind.SOURCE)
 
 
-def persist(change: Change, stores: Stores) -> Outcome:
+Noted: TypeAlias = Callable[[Change, Outcome], object]
+"""Called with a published change before the journal forgets it; after a kill in between, it is called again."""
+
+
+def _unnoted(_: Change, __: Outcome) -> None:
+    return
+
+
+def persist(change: Change, stores: Stores, *, noted: Noted = _unnoted) -> Outcome:
     """Write a change to both stores. The caller must hold the lock of the graph store.
 
     Parameters
     ----------
     change : the change, with its vectors
     stores : both stores
+    noted : see :data:`Noted`; default nothing
 
     Returns
     -------
@@ -62,16 +72,17 @@ def persist(change: Change, stores: Stores) -> Outcome:
             f"{wrong[0].kind} have {wrong[0].dimensions}; correct the dimensions or the name of the model"
         )
     stores.graph.stage(change)
-    return _finish(Pending(change, ChangeState.STAGED, Outcome()), stores)
+    return _finish(Pending(change, ChangeState.STAGED, Outcome()), stores, noted)
 
 
-def finish(pending: Pending, stores: Stores) -> Outcome | None:
+def finish(pending: Pending, stores: Stores, *, noted: Noted = _unnoted) -> Outcome | None:
     """Finish a change of the journal from its last completed step. Repeating this changes nothing.
 
     Parameters
     ----------
     pending : the recorded change and its state
     stores : both stores
+    noted : see :data:`Noted`; default nothing
 
     Returns
     -------
@@ -94,7 +105,7 @@ def finish(pending: Pending, stores: Stores) -> Outcome | None:
         pending = replace(pending, change=replace(change, replacements=fit, topic_names=names))
         _LOG.warning("corpus %s: vectors were lost; run: hlgraph reconcile --repair", change.corpus)
     try:
-        return _finish(pending, stores)
+        return _finish(pending, stores, noted)
     except ModelMismatchError:
         if pending.state is not ChangeState.STAGED:
             raise
@@ -121,7 +132,7 @@ def _is_lost(change: Change, stores: Stores) -> bool:
     return any(set(block.ids) - stores.vectors.ids(block.kind, change.corpus, among=block.ids) for block in hollow)
 
 
-def _finish(pending: Pending, stores: Stores) -> Outcome:
+def _finish(pending: Pending, stores: Stores, noted: Noted) -> Outcome:
     change, outcome = pending.change, pending.outcome
     is_staged = is_hidden = pending.state is ChangeState.STAGED
     try:
@@ -135,6 +146,7 @@ def _finish(pending: Pending, stores: Stores) -> Outcome:
         if is_hidden:  # otherwise every later write would resume it and fail
             abandon(pending, stores)
         raise
+    noted(change, outcome)
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.debug("change %s is done", change.id)
     return outcome
@@ -225,7 +237,7 @@ def check_left(corpus: str, stores: Stores) -> None:
         )
 
 
-def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = None) -> int:
+def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = None, noted: Noted = _unnoted) -> int:
     """Finish or undo the changes of interrupted runs, and renew topics of an older version. The caller must hold the lock.
 
     Parameters
@@ -233,6 +245,7 @@ def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = N
     pending : recorded changes, in their order
     stores : both stores
     corpus : the corpus whose lock the caller holds; None for all
+    noted : see :data:`Noted`; default nothing
 
     Returns
     -------
@@ -241,7 +254,7 @@ def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = N
     count = 0
     for interrupted in pending:
         _LOG.info("finishing change %s of an interrupted run", interrupted.change.id)
-        if finish(interrupted, stores) is None:
+        if finish(interrupted, stores, noted=noted) is None:
             _LOG.warning(
                 "change %s was undone: its vectors cannot be stored, or were lost; run the same ingest again",
                 interrupted.change.id,

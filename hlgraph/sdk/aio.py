@@ -26,6 +26,7 @@ from hlgraph.sdk.hierarchy import Hierarchy
 from hlgraph.sdk.merges import Merges
 from hlgraph.sdk.quality import Quality
 from hlgraph.sdk.questions import Questions
+from hlgraph.sdk.retention import Holds, Receipts
 
 if TYPE_CHECKING:
     from hlgraph.settings import Settings
@@ -218,6 +219,20 @@ class AsyncHierarchy(Awaited[Hierarchy]):
     find = awaited(Hierarchy.find)
 
 
+class AsyncHolds(Awaited[Holds]):
+    """:class:`hlgraph.sdk.retention.Holds`, awaited."""
+
+    add = awaited(Holds.add)
+    list = awaited(Holds.list)
+    release = awaited(Holds.release)
+
+
+class AsyncReceipts(Awaited[Receipts]):
+    """:class:`hlgraph.sdk.retention.Receipts`, awaited."""
+
+    verify = awaited(Receipts.verify)
+
+
 class AsyncMerges(Awaited[Merges]):
     """:class:`hlgraph.sdk.merges.Merges`, awaited."""
 
@@ -343,7 +358,9 @@ class AsyncHLGraph(Awaited[HLGraph]):
     failures = _Part(AsyncFailures)
     groups = _Part(AsyncGroups)
     hierarchy = _Part(AsyncHierarchy)
+    holds = _Part(AsyncHolds)
     merges = _Part(AsyncMerges)
     quality = _Part(AsyncQuality)
     questions = _Part(AsyncQuestions)
+    receipts = _Part(AsyncReceipts)
     facts = _Part(AsyncFacts)

@@ -41,7 +41,7 @@ _C = TypeVar("_C")
 _QUIET = frozenset(
     {"as_caller", "as_operator", "close", "evaluate", "in_corpus", "watched"}
 )  # methods that call no store by themselves
-_PATHS = frozenset({"backup", "extractions", "folder", "path", "results", "sources", "target", "uris"})
+_PATHS = frozenset({"backup", "extractions", "folder", "path", "receipt", "results", "sources", "target", "uris"})
 """Parameters that name files: a name that is not UTF-8 reaches Python with halves of surrogate pairs."""
 _SHOWN = 60  # characters of a refused value in a message
 _WORDS: Mapping[object, str] = {

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.quality import Quality
     from hlgraph.sdk.questions import Questions
     from hlgraph.sdk.reconcile import Drift
+    from hlgraph.sdk.retention import Holds, Receipts
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Backup, CorpusStats, Finding, Stores
     from hlgraph.stores.queries import Limits, Table
@@ -173,6 +174,8 @@ class HLGraph:
         rows: AnyTableMapping | None = None,
         ground: Literal["words", "chat", "off"] | None = None,
         acl: str | Sequence[str] | None = None,
+        receipt: str | Path | None = None,
+        receipt_uris: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Update the corpus to match these sources.
@@ -199,6 +202,7 @@ class HLGraph:
         ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         acl : groups of the sources that name none (:meth:`as_caller`). A stored source keeps its groups if neither names any
+        receipt, receipt_uris : with ``delete_missing``: see :meth:`delete`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
 
@@ -210,6 +214,7 @@ class HLGraph:
         Raises
         ------
         InputError : options that cannot be used
+        HoldError : ``delete_missing`` would delete a source under a hold; what was read is stored, and nothing is deleted
         StoreLockedError : another process is writing
         BudgetError : the budget was spent before everything was extracted; what was extracted is stored
         """
@@ -233,6 +238,8 @@ class HLGraph:
             rows=None if rows is None else table_mapping(rows),
             ground=ground,
             acl=None if acl is None else groups_of(acl),
+            receipt=None if receipt is None else Path(receipt),
+            receipt_uris=receipt_uris,
         )
         return self.ingestion.bring(sources, options, on_progress=on_progress)
 
@@ -281,6 +288,8 @@ class HLGraph:
         *,
         where: AnyWhere | None = None,
         everything: bool = False,
+        receipt: str | Path | None = None,
+        receipt_uris: bool = False,
         on_progress: OnProgress | None = None,
     ) -> Report:
         """Remove sources, and everything that only they assert. Repeating the call completes one that was killed.
@@ -290,22 +299,27 @@ class HLGraph:
         uris : uris or paths of sources, or folders of them
         where : a filter over the metadata of sources, as for :meth:`search`
         everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
+        receipt : file to which a receipt is appended, once it is verified that nothing is left: what was removed, as ids, hashes
+            of uris and counts, and the hash of the receipt before it; see :func:`hlgraph.verify_receipts`. None: no receipt
+        receipt_uris : whether the receipt holds uris and the filter as text, which may be personal data
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
         Returns
         -------
         Report
-            What was removed.
+            What was removed, and the ``receipt``.
 
         Raises
         ------
-        InputError : not exactly one of the three is given
+        InputError : not exactly one of the three is given, or the file cannot take the receipt; nothing is removed
+        HoldError : a source is under a hold; nothing is removed
         UnknownNameError : a uri is not in the corpus, and was not removed by such a call before; nothing is removed
         WhereError : the filter names a field that no source has; nothing is removed
         """
-        from hlgraph.ingest.delete import Deletion
+        from hlgraph.ingest.delete import Deletion, receipt_options
 
-        deletion = Deletion(self.settings, self._resources.opened, self._resources.models, on_progress)
+        options = receipt_options(receipt, has_uris=receipt_uris)
+        deletion = Deletion(self.settings, self._resources.opened, self._resources.models, on_progress, options)
         return deletion.run(uris, where=parsed(where), everything=everything)
 
     # Reading
@@ -773,6 +787,20 @@ class HLGraph:
         from hlgraph.sdk.merges import Merges
 
         return Merges(self.corpus, self._opened.stores, chat=self._executor, settings=self.settings)
+
+    @property
+    def holds(self) -> Holds:
+        """Holds on sources, which refuse that they are deleted or replaced: ``add``, ``list`` and ``release`` them."""
+        from hlgraph.sdk.retention import Holds
+
+        return Holds(self.corpus, self._opened.stores)
+
+    @property
+    def receipts(self) -> Receipts:
+        """Receipts of deletions: ``verify`` a file of them against the store."""
+        from hlgraph.sdk.retention import Receipts
+
+        return Receipts(self.corpus, self._opened.stores)
 
     @property
     def domain(self) -> CorpusDomain:

@@ -316,3 +316,69 @@ def community_id(run: Run, level: int, *, members: Sequence[str], scheme: int = 
     whole, own = (run.name, str(level)), sorted(members)
     free = (*whole, *map(free_half, own))
     return halved_id(Kind.COMMUNITY, (run.corpus, *whole, *own), free=free, scheme=scheme)
+
+
+# Retention: holds on sources, and the last receipt of a deletion. They are stored with the graph, so that every process sees them.
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A hold on sources: as long as it is there, they are neither deleted nor replaced.
+
+    Attributes
+    ----------
+    corpus, name : the corpus, and the name of the hold in it
+    uris : uris, files and folders that it names; sources that come later under them are under the hold, too
+    where : a filter, as text, that sources under the hold match; empty: none
+    ids : the sources that it named when it was added; they stay under it, whatever their metadata becomes
+    at : when it was added, ISO 8601 in UTC
+    """
+
+    corpus: str
+    name: str
+    uris: tuple[str, ...] = ()
+    where: str = ""
+    ids: tuple[str, ...] = ()
+    at: str = ""
+
+    @property
+    def id(self) -> str:
+        """The key of the hold."""
+        return content_id("hold", self.corpus, self.name)
+
+
+class ReceiptMark(NamedTuple):
+    """The number and the hash of a receipt; 0 and an empty hash before the first one of a corpus."""
+
+    number: int = 0
+    hash: str = ""
+
+
+class RetentionStore(ABC):
+    """The holds of corpora, and the last receipt of each. They stay when their corpus is deleted."""
+
+    @abstractmethod
+    def holds(self, corpus: str) -> tuple[Hold, ...]:
+        """The holds of a corpus, by name."""
+
+    @abstractmethod
+    def add(self, hold: Hold) -> None:
+        """Write a hold, whose name is new. Needs the lock of the graph store."""
+
+    @abstractmethod
+    def release(self, hold: Hold) -> None:
+        """Remove a hold. Needs the lock of the graph store."""
+
+    @abstractmethod
+    def last_receipt(self, corpus: str) -> ReceiptMark:
+        """The last receipt of a deletion from a corpus."""
+
+    @abstractmethod
+    def record_receipt(self, corpus: str, mark: ReceiptMark) -> None:
+        """Record the last receipt of a corpus. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        mark : the receipt
+        """

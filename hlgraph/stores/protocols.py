@@ -35,7 +35,7 @@ from hlgraph.where import Where
 
 if TYPE_CHECKING:
     from hlgraph.stores.closing import Calls
-    from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore
+    from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, RetentionStore
     from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
     from hlgraph.subgraph import Subgraph
 
@@ -80,8 +80,34 @@ class CorpusStats:
     ids: int = WITHOUT_NAME
 
 
+class Remnants(NamedTuple):
+    """What a store can say about bytes of deleted rows on its disk.
+
+    Attributes
+    ----------
+    store : kind of the store; empty: it does not tell
+    files : files of this machine that may hold text of sources; empty: the store is on a server
+    unwiped : what holds freed bytes that are not overwritten yet; empty: nothing
+    awaiting : by index, number of deleted rows whose segments are not rewritten yet; None: the store does not tell
+    """
+
+    store: str = ""
+    files: tuple[Path, ...] = ()
+    unwiped: str = ""
+    awaiting: Mapping[str, int] | None = None
+
+
 class _Closed(Protocol):
     """A store that is closed at the end of a ``with`` block."""
+
+    def remnants(self, corpus: str) -> Remnants:  # noqa: ARG002
+        """What is known of bytes of deleted rows on the disk. Default: nothing.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+        return Remnants()
 
     def close(self) -> None:
         """Release the resources of the store. Default: do nothing."""
@@ -107,6 +133,7 @@ class GraphStore(_Closed, Protocol):
     derived : communities and summaries; None: the store keeps none
     merges : decisions about entities; None: the store keeps none
     domains : domains of corpora; None: the store keeps none
+    retention : holds on sources, and the last receipt of each corpus; None: the store keeps none
     seals : checksums of records; None: the store has none
     """
 
@@ -115,6 +142,7 @@ class GraphStore(_Closed, Protocol):
     derived: DerivedStore | None = None
     merges: MergeStore | None = None
     domains: DomainStore | None = None
+    retention: RetentionStore | None = None
     seals: Seals | None = None
 
     def lock(

@@ -1,4 +1,4 @@
-"""Contract suites of DerivedStore with Clusterer, of topics, and of DomainStore. Subclass one and define a fixture ``stores``.
+"""Contract suites of DerivedStore with Clusterer, of topics, domains, and holds. Subclass one and define a fixture ``stores``.
 
 The tests use the tiny corpus. Its entities form a chain of facts: Aldane Bridge - Mara Quill - Tessing - Orne - Ivo Brandt.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import StoreConflictError, StoreError, UnknownNameError
 from hlgraph.ids import content_id, statement_id
 from hlgraph.index.communities import build_communities
+from hlgraph.ingest.receipts import retention_of
 from hlgraph.persist.journal import persist
 from hlgraph.records import (
     Chunk,
@@ -28,7 +30,18 @@ from hlgraph.records import (
     Summary,
 )
 from hlgraph.sdk.communities import Communities
-from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Run, Saved, Summarised, community_id, with_sources
+from hlgraph.stores.derived import (
+    ClusterQuery,
+    DerivedStore,
+    Hold,
+    Made,
+    ReceiptMark,
+    Run,
+    Saved,
+    Summarised,
+    community_id,
+    with_sources,
+)
 from hlgraph.stores.protocols import DomainStore, Scope, Stores, by_id, by_source, domain_of, domain_store
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill, new_change, remove, snapshot
 
@@ -529,3 +542,58 @@ class DomainStoreContract:
         with pytest.raises(StoreError):
             domain_store(stores).drop(CORPUS)
         assert domain_of(stores, CORPUS) == DOMAIN
+
+
+class RetentionStoreContract:
+    """Tests that every RetentionStore must pass, together with its GraphStore."""
+
+    def test_an_empty_store_has_no_holds_and_no_receipt(self, stores: Stores) -> None:
+        assert (retention_of(stores).holds(CORPUS), retention_of(stores).last_receipt(CORPUS)) == ((), (0, ""))
+
+    def test_holds_come_back_as_they_went_in_by_name_and_are_of_one_corpus(self, stores: Stores) -> None:
+        fill(stores)
+        store, before = retention_of(stores), snapshot(stores, CORPUS)
+        holds = [
+            Hold(CORPUS, "b", ("doc:bridge", "file:///d é"), "", ("1", "2"), "2026-01-01T00:00:00+00:00"),
+            Hold(CORPUS, "a", (), "title = 'x'", tuple(map(str, range(1_000)))),
+            Hold("other", "a", ("doc:mill",)),
+        ]
+        with stores.graph.lock():
+            for hold in holds:
+                store.add(hold)
+        assert store.holds(CORPUS) == (holds[1], holds[0])
+        assert store.holds("other") == (holds[2],)
+        assert snapshot(stores, CORPUS) == before
+        with stores.graph.lock(CORPUS):
+            store.release(holds[1])
+            store.release(holds[1])
+        assert (store.holds(CORPUS), store.holds("other")) == ((holds[0],), (holds[2],))
+
+    def test_the_last_receipt_takes_the_place_of_the_one_before_it(self, stores: Stores) -> None:
+        store = retention_of(stores)
+        for mark in (ReceiptMark(1, "aa"), ReceiptMark(2, "bb")):
+            with stores.graph.lock(CORPUS):
+                store.record_receipt(CORPUS, mark)
+            assert store.last_receipt(CORPUS) == mark
+        assert store.last_receipt("other") == ReceiptMark()
+
+    def test_both_outlive_their_corpus(self, stores: Stores) -> None:
+        fill(stores)
+        store, hold = retention_of(stores), Hold(CORPUS, "a", ("doc:bridge",))
+        with stores.graph.lock(CORPUS):
+            store.add(hold)
+            store.record_receipt(CORPUS, ReceiptMark(1, "aa"))
+        remove(stores, *(document.uri for document in DOCUMENTS))
+        assert (store.holds(CORPUS), store.last_receipt(CORPUS)) == ((hold,), (1, "aa"))
+
+    def test_writing_needs_the_lock(self, stores: Stores) -> None:
+        fill(stores)
+        store, hold = retention_of(stores), Hold(CORPUS, "a", ("doc:bridge",))
+        for write in (
+            partial(store.add, hold),
+            partial(store.release, hold),
+            partial(store.record_receipt, CORPUS, ReceiptMark(1, "aa")),
+        ):
+            with pytest.raises(StoreError):
+                write()
+        assert (store.holds(CORPUS), store.last_receipt(CORPUS)) == ((), (0, ""))

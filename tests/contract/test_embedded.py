@@ -17,7 +17,7 @@ from hlgraph.stores.embedded.migrations import SqliteTarget
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import snapshot
-from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, RetentionStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract
 from hlgraph.testing.vector_contract import VectorStoreContract
@@ -67,6 +67,10 @@ class TestEmbeddedDerivedStore(DerivedStoreContract):
 
 
 class TestEmbeddedDomainStore(DomainStoreContract):
+    pass
+
+
+class TestEmbeddedRetentionStore(RetentionStoreContract):
     pass
 
 

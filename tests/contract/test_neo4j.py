@@ -18,7 +18,7 @@ from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores, Verdict, grouped
 from hlgraph.stores.trace import listening
 from hlgraph.testing.corpus import CORPUS, fill
-from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract
+from hlgraph.testing.derived_contract import DerivedStoreContract, DomainStoreContract, RetentionStoreContract
 from hlgraph.testing.graph_contract import GraphStoreContract
 from hlgraph.testing.merge_contract import MergeStoreContract, decision, merges, save
 from hlgraph.testing.writers_contract import WritersContract
@@ -53,6 +53,10 @@ class TestNeo4jDerivedStore(DerivedStoreContract):
 
 
 class TestNeo4jDomainStore(DomainStoreContract):
+    pass
+
+
+class TestNeo4jRetentionStore(RetentionStoreContract):
     pass
 
 

@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -53,12 +54,15 @@ class Base(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command line (``{name}`` is filled in), what is done to the store before it, texts that it deletes, and least kills."""
+    """A command line (``{name}`` is filled in), what is done to the store before it, texts that it deletes, least kills, and
+    what else has to be as without a kill.
+    """
 
     line: str
     prepare: Callable[[Base], None] | None = None
     gone: Sequence[str] = ()
     kills: int = 1
+    seen: Callable[[], object] = tuple
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +138,20 @@ def _age(base: Base) -> None:
         )
 
 
+def _receipted() -> object:
+    """What the receipts of all runs of a command say together, after their chain was verified: no run claims what another did."""
+    with hlgraph.connect() as graph:
+        verified = graph.receipts.verify("work/receipts.jsonl")
+    assert (verified.returned, verified.missing) == ((), 0)
+    contents = [receipt.content for receipt in verified.receipts]
+    removed = sum((Counter(content["removed"]) for content in contents), Counter())
+    left = {count for content in contents for counts in content["left"].values() for count in counts.values()}
+    hashes = [source["uri_sha256"] for content in contents for source in content["sources"]]
+    ids = [name for receipt in verified.receipts for name in receipt.ids]
+    versions = (contents[0]["before"]["version"], contents[0]["after"]["version"])
+    return sorted(ids), sorted(hashes), removed, [content["uncounted"] for content in contents[:1]], left, versions
+
+
 def _set_domain(_: Base) -> None:
     assert call("domain", "set", "domain.json")[0] == 0
 
@@ -153,6 +171,15 @@ _COMMANDS = {
     "delete, a list": Command(" ".join(["delete", *(f"docs/{name}.txt" for name in _DELETED)]), gone=_GONE, kills=3),
     "delete, a folder": Command("delete docs", gone=_GONE),
     "delete, by filter": Command("delete --where title!='mill'", gone=_GONE),
+    "delete, receipt": Command(
+        " ".join(["delete", *(f"docs/{name}.txt" for name in _DELETED), "--receipt work/receipts.jsonl"]),
+        gone=_GONE,
+        kills=4,
+        seen=_receipted,
+    ),
+    "delete missing, receipt": Command(
+        "ingest docs --delete-missing --receipt work/receipts.jsonl", _edit, _GONE, kills=3, seen=_receipted
+    ),
     "delete, all": Command("delete --all", gone=_GONE),
     "migrate": Command("migrate apply", _age),
     "communities": Command("communities build"),
@@ -216,7 +243,7 @@ def test_the_same_command_again_completes_it(
         moments.arm(patch.setattr)
         code, _, errors = call(*line)
     assert code == 0, errors
-    whole = dump(base.work, gone=command.gone)
+    whole, seen = dump(base.work, gone=command.gone), command.seen()
     assert (whole["doctor"], whole["deleted text"]) == ([], [])
     kills = _kills(moments.count + 1, max(_KILLS, command.kills), seed=name)
     pending = 0
@@ -228,5 +255,5 @@ def test_the_same_command_again_completes_it(
         pending += _unfinished(base) > 0
         code, _, errors = call(*line)
         assert (code, errors if code else "") == (0, ""), kill_at
-        assert dump(base.work, gone=command.gone) == whole, kill_at
+        assert (dump(base.work, gone=command.gone), command.seen()) == (whole, seen), kill_at
     record_property("killed", [name, moments.count + 1, len(kills), len(set(kills)), pending])

@@ -270,6 +270,7 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V016__add_schemes_of_ids",
         "V017__pack_rows_of_vectors",
         "V018__pack_nodes_and_synonyms",
+        "V019__holds_and_receipts",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, {len(names)} pending\n{lines}next: hlgraph migrate apply\n"

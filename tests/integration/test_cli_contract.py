@@ -149,6 +149,34 @@ def test_delete(place: Path) -> None:
     assert_snapshot("delete", tree)
 
 
+def test_holds_and_receipts(place: Path) -> None:
+    held, file = ("--corpus", "held"), place / "receipts.jsonl"
+    (place / "held.txt").write_text("Ivo Brandt left Tessing.")
+    silent("ingest", place / "held.txt", *held)
+    assert call("hold", "list", *held).out == "no holds\n"
+    added = silent("hold", "add", "case", "--uri", place / "held.txt", *held)
+    listed = silent("hold", "list", *held)
+    assert listed == {"holds": [added]}
+    refused = call("delete", place / "held.txt", "--receipt", file, "--json", *held)
+    assert (refused.code, json.loads(refused.err)["error"]["type"], file.exists()) == (2, "HoldError", False)
+    released = silent("hold", "release", "case", *held)
+    deleted = silent("delete", place / "held.txt", "--receipt", file, *held)
+    verified = silent("receipts", "verify", file)
+    compared = silent("receipts", "verify", file, "--with-store")
+    assert (verified["receipts"][0]["hash"], compared["returned"]) == (deleted["receipt"]["hash"], [])
+    silent("ingest", place / "held.txt", *held)
+    again = call("receipts", "verify", file, "--with-store")
+    assert (again.code, "in the store again: " in again.out) == (1, True)
+    file.write_text(file.read_text().replace('"uncounted":0', '"uncounted":1'))
+    altered = call("receipts", "verify", file)
+    assert (altered.code, "receipt 1 (line 1) was altered" in altered.err) == (2, True)
+    assert call("receipts", "verify", file, *held).code == 2
+    assert_snapshot("hold-add", added)
+    assert_snapshot("hold-list", listed)
+    assert_snapshot("hold-release", released)
+    assert_snapshot("receipts-verify", verified, {**compared, "returned": ["id"]})
+
+
 def test_search(place: Path) -> None:
     wide = silent("search", QUESTION, "--k", 200)
     chunks = silent("search", QUESTION, "--unit", "chunk", "--strategy", "topic", "--mode", "hybrid")

@@ -73,6 +73,8 @@ GROUPS = [
         "merges",
         "domain",
         "align",
+        "hold",
+        "receipts",
     )
 ]
 COMMANDS = commands(typer.main.get_command(app))

@@ -85,7 +85,7 @@ def test_a_list_that_was_stopped_in_the_middle_is_completed(
     graph: HLGraph, monkeypatch: pytest.MonkeyPatch, kept: int, has_notes: bool
 ) -> None:
     """Stopped after the flip of the first or the second change, the rows of the vector store still there."""
-    monkeypatch.setattr(Remover.__new__, "__defaults__", (2 if has_notes else 9, None))
+    monkeypatch.setattr(Remover.__new__, "__defaults__", (2 if has_notes else 9, None, None))
     opened = hlgraph.connect(graph.settings, embedder=WordEmbedder())
     real, left = opened._opened.stores.vectors.delete, [kept]
 

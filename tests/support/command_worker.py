@@ -21,6 +21,7 @@ from chat_server import Asked, good_reply
 from command_line import call
 
 from hlgraph.ingest import pipeline
+from hlgraph.ingest.delete import Remover
 from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder
@@ -51,6 +52,7 @@ _FORKS.set_forkserver_preload(
         "hlgraph.ingest.bulk_load",
         "hlgraph.ingest.delete",
         "hlgraph.ingest.plan",
+        "hlgraph.ingest.receipts",
         "hlgraph.ingest.run",
         "hlgraph.sdk.client",
         "hlgraph.sdk.communities",
@@ -105,6 +107,7 @@ def models(patch: Patch) -> None:
     patch(ChosenModels, "embedder", property(embedder))
     patch(ChosenModels, "chat", property(lambda _: ScriptedChat(_reply, name="openai:m")))
     patch(pipeline, "BATCH_CHARACTERS", 200)
+    patch(Remover.__new__, "__defaults__", (2, None, None))
     patch(Opened.__new__, "__defaults__", (2, *(Opened.__new__.__defaults__ or ())[1:]))
 
 
@@ -146,6 +149,7 @@ class Moments:
     def arm(self, patch: Patch) -> None:
         """Before and after each transaction, each write of vectors, of a backup, and of the files beside a store."""
         from hlgraph.extract.quarantine import Quarantine
+        from hlgraph.ingest import receipts
         from hlgraph.models.sqlite_file import DiskFile
         from hlgraph.stores.embedded import backup, mirror, vector_files
         from hlgraph.stores.embedded.database import Database
@@ -163,6 +167,7 @@ class Moments:
             (backup.shutil, ("rmtree",)),
             (DiskFile, ("attempt",)),
             (Quarantine, ("keep", "release")),
+            (receipts, ("_write",)),
         ):
             for name in names:
                 patch(owner, name, self._both(getattr(owner, name)))

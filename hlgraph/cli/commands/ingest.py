@@ -104,6 +104,16 @@ Acl = Annotated[
         "are stored).",
     ),
 ]
+ReceiptFile = Annotated[
+    Path | None,
+    option(
+        "--receipt FILE",
+        "Append a receipt of what was deleted to FILE, after it is verified that nothing is left; see hlgraph receipts verify.",
+    ),
+]
+ReceiptUris = Annotated[
+    bool, option("--receipt-uris", "With --receipt: write URIs and filter as text too, which may be personal data.")
+]
 BulkFolder = Annotated[
     Path | None,
     option(
@@ -155,15 +165,29 @@ def _bulk_options(
     return BulkOptions(folder, import_command or "")
 
 
+_Result = tuple[dict[str, object], list[str], "Report | None"]
+"""What --json prints, its lines, and the report of the ingest."""
+
+
 def _brought(
     graph: HLGraph, paths: list[str], options: IngestOptions, *, workers: int | None, address: str | None
-) -> Report:
+) -> _Result:
     """Ingest in this process, or with workers on a Ray cluster."""
     if workers is None:
-        return graph.ingestion.bring(paths, options)
-    from hlgraph.integrations.ray import ingest as ingest_on_ray
+        report = graph.ingestion.bring(paths, options)
+    else:
+        from hlgraph.integrations.ray import ingest as ingest_on_ray
 
-    return ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
+        report = ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
+    return report_tree(report), report_lines(report), report
+
+
+def _loaded(graph: HLGraph, paths: list[str], options: IngestOptions, *, bulk: BulkOptions) -> _Result:
+    """Load in bulk."""
+    from hlgraph.ingest.bulk_load import bulk_load
+
+    load = bulk_load(graph.ingestion, paths, options=options, bulk=bulk)
+    return bulk_tree(load), list(bulk_lines(load)), load.ingest
 
 
 Rows = Annotated[
@@ -195,6 +219,8 @@ def ingest(
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
     acl: Acl = None,
+    receipt: ReceiptFile = None,
+    receipt_uris: ReceiptUris = False,
     ray: OnRay = False,
     workers: Workers = 2,
     ray_address: RayAddress = None,
@@ -245,17 +271,15 @@ def ingest(
         rows=None if rows is None else table_mapping(rows),
         ground=cast("Ground | None", ground),  # and here
         acl=None if acl is None else tuple(acl),
+        receipt=receipt,
+        receipt_uris=receipt_uris,
     )
     chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
     with cli.connect("ingesting") as graph:
         if chosen is not None:
-            from hlgraph.ingest.bulk_load import bulk_load
-
-            load = bulk_load(graph.ingestion, paths, options=options, bulk=chosen)
-            tree, lines, report = bulk_tree(load), bulk_lines(load), load.ingest
+            tree, lines, report = _loaded(graph, paths, options, bulk=chosen)
         else:
-            report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
-            tree, lines = report_tree(report), report_lines(report)
+            tree, lines, report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
     cli.show(tree, lines)
     if report is not None:
         _exit(report)
@@ -267,6 +291,8 @@ def delete(
     uris: Annotated[list[str] | None, argument("URI", "URIs of sources, or paths of files and folders.")] = None,
     where: Where = None,
     all_: Annotated[bool, option("--all", "Delete everything in the corpus.")] = False,
+    receipt: ReceiptFile = None,
+    receipt_uris: ReceiptUris = False,
 ) -> None:
     """Delete sources and everything that only they assert.
 
@@ -278,8 +304,9 @@ def delete(
       hlgraph delete docs/old.md
       hlgraph delete --where 'year < 2020' --corpus news
       hlgraph delete --all --corpus news
+      hlgraph delete docs/old.md --receipt receipts.jsonl
     """
     with cli.connect("deleting") as graph:
-        report = graph.delete(uris or [], where=where, everything=all_)
+        report = graph.delete(uris or [], where=where, everything=all_, receipt=receipt, receipt_uris=receipt_uris)
     cli.show(report_tree(report), report_lines(report))
     _exit(report)

@@ -1,4 +1,4 @@
-"""What the embedded store keeps beside the graph: communities and their summaries, domains, merges, and the seals of rows."""
+"""What the embedded store keeps beside the graph: communities, summaries, domains, holds, merges, and the seals of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
 from hlgraph.records import Community, Domain, Kind, Summary
-from hlgraph.stores.derived import DerivedStore, Made, Member, Run, Saved, Summarised
+from hlgraph.stores.derived import (
+    DerivedStore,
+    Hold,
+    Made,
+    Member,
+    ReceiptMark,
+    RetentionStore,
+    Run,
+    Saved,
+    Summarised,
+)
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, reading, totals, write_seals
@@ -253,6 +263,46 @@ class EmbeddedDomainStore(DomainStore):
         """See :meth:`DomainStore.drop`."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM domain WHERE corpus = ?", (corpus,))
+
+
+class EmbeddedRetentionStore(RetentionStore):
+    """Holds and last receipts of the store in one directory; see :class:`hlgraph.stores.derived.RetentionStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def holds(self, corpus: str) -> tuple[Hold, ...]:
+        """See :meth:`RetentionStore.holds`."""
+        query = "SELECT name, uris, filter, ids, at FROM hold WHERE corpus = :corpus ORDER BY name"
+        rows = self._database.select("list holds", query, values={"corpus": corpus})
+        return tuple(
+            Hold(corpus, name, tuple(json.loads(uris)), where, tuple(json.loads(ids)), at)
+            for name, uris, where, ids, at in rows
+        )
+
+    def add(self, hold: Hold) -> None:
+        """See :meth:`RetentionStore.add`."""
+        values = (hold.corpus, hold.name, json.dumps(hold.uris), hold.where, json.dumps(hold.ids), hold.at)
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO hold (corpus, name, uris, filter, ids, at) VALUES (?, ?, ?, ?, ?, ?)", values
+            )
+
+    def release(self, hold: Hold) -> None:
+        """See :meth:`RetentionStore.release`."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM hold WHERE corpus = ? AND name = ?", (hold.corpus, hold.name))
+
+    def last_receipt(self, corpus: str) -> ReceiptMark:
+        """See :meth:`RetentionStore.last_receipt`."""
+        query = "SELECT number, hash FROM receipt WHERE corpus = :corpus"
+        rows = self._database.select("read last receipt", query, values={"corpus": corpus})
+        return ReceiptMark(*rows[0]) if rows else ReceiptMark()
+
+    def record_receipt(self, corpus: str, mark: ReceiptMark) -> None:
+        """See :meth:`RetentionStore.record_receipt`."""
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO receipt VALUES (?, ?, ?)", (corpus, *mark))
 
 
 _DECISIONS = """

@@ -19,7 +19,7 @@ from hlgraph.stores.batches import batched
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import NAMES_OF_ENTITIES, NAMES_OF_TOPICS, altered_records
 from hlgraph.stores.embedded.migrations import SqliteTarget
-from hlgraph.stores.embedded.sqlite import mapped, reading
+from hlgraph.stores.embedded.sqlite import STORE, mapped, reading
 from hlgraph.stores.embedded.text_rows import all_texts, entries, forget_file, index_rows, is_broken, remove_rows
 from hlgraph.stores.embedded.vector_files import (
     State,
@@ -31,7 +31,7 @@ from hlgraph.stores.embedded.vector_files import (
     states,
 )
 from hlgraph.stores.freed_bytes import unwiped
-from hlgraph.stores.protocols import Damage, Finding, Row
+from hlgraph.stores.protocols import Damage, Finding, Remnants, Row
 
 # A repair of the vector store keeps every vector that is as it was written, in a new file, so that only the others are embedded
 # again. A broken full-text index is made anew from the texts of the records.
@@ -300,7 +300,28 @@ def _file(connection: sqlite3.Connection) -> Finding:
     return _judged("database file", [] if answer == "ok" else [" ".join(answer.split())], otherwise=answer)
 
 
+def remnants(database: Database) -> Remnants:
+    """What the files of the store still have of deleted rows; reads all of the database.
+
+    Parameters
+    ----------
+    database : database of the store
+    """
+    if not database.exists():
+        return Remnants(STORE)
+    folders = (database.path / "vectors", database.path / "graph")
+    paths = [*database.path.glob(f"{database.file.name}*"), *(path for each in folders for path in each.rglob("*"))]
+    database.reader()  # the bytes that no row uses are read by a descriptor that is open
+    with mapped(database.path):
+        wrong = _unwiped(database)
+    return Remnants(STORE, tuple(sorted(path for path in paths if path.is_file())), "; ".join(wrong))
+
+
 def _freed(database: Database) -> Finding:
+    return _judged("freed bytes", _unwiped(database), otherwise="all are zero")
+
+
+def _unwiped(database: Database) -> list[str]:
     wrong = []
     spans = unwiped(database.file)
     if spans:
@@ -309,7 +330,7 @@ def _freed(database: Database) -> Finding:
     log = database.file.with_name(f"{database.file.name}-wal")
     if not database.wiping.is_finished and log.exists() and log.stat().st_size:
         wrong.append("the log holds a change that is being written, or whose writer could not finish")
-    return _judged("freed bytes", wrong, otherwise="all are zero")
+    return wrong
 
 
 def _counted(connection: sqlite3.Connection, name: str, *, query: str) -> Finding:

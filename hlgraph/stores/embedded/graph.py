@@ -22,7 +22,13 @@ from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore, EmbeddedSeals
+from hlgraph.stores.embedded.derived import (
+    EmbeddedDerivedStore,
+    EmbeddedDomainStore,
+    EmbeddedMergeStore,
+    EmbeddedRetentionStore,
+    EmbeddedSeals,
+)
 from hlgraph.stores.embedded.images import Graphs
 from hlgraph.stores.embedded.rows import OF_CORPUS, STORED, RecentRecords, publish, select
 from hlgraph.stores.embedded.sqlite import STORE, mapped, reading
@@ -39,6 +45,7 @@ from hlgraph.stores.protocols import (
     MatchQuery,
     PullShape,
     RankQuery,
+    Remnants,
     Scope,
     check_base,
 )
@@ -80,6 +87,7 @@ class EmbeddedGraphStore(GraphStore):
         self.derived = EmbeddedDerivedStore(database)
         self.merges = EmbeddedMergeStore(database)
         self.domains = EmbeddedDomainStore(database)
+        self.retention = EmbeddedRetentionStore(database)
         self.seals = EmbeddedSeals(database)
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
@@ -97,6 +105,12 @@ class EmbeddedGraphStore(GraphStore):
         """See :meth:`GraphStore.lock`. SQLite has one writer, so the right to one corpus is that to all of the store."""
         with self._database.lock(wait=wait):
             yield self._pending(self._database.writer(), corpus)
+
+    def remnants(self, corpus: str) -> Remnants:  # noqa: ARG002
+        """See :meth:`GraphStore.remnants`."""
+        from hlgraph.stores.embedded.doctor import remnants
+
+        return remnants(self._database)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """See :meth:`GraphStore.unfinished`."""

@@ -41,7 +41,7 @@ from hlgraph.stores.embedded.vector_files import (
 )
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.graph_files import log_level
-from hlgraph.stores.protocols import Damage, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.protocols import Damage, Neighbours, Remnants, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.stores.trace import traced
 from hlgraph.text import content_words, words
 from hlgraph.where import Where, to_text
@@ -278,6 +278,12 @@ class EmbeddedVectorStore(VectorStore):
         """Close the files."""
         self._views.clear()
         self._database.close()
+
+    def remnants(self, corpus: str) -> Remnants:  # noqa: ARG002
+        """See :meth:`VectorStore.remnants`."""
+        from hlgraph.stores.embedded.doctor import remnants
+
+        return remnants(self._database)
 
     # Writing
 

@@ -12,7 +12,17 @@ from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Community, Domain, Kind, Relationship, Summary
 from hlgraph.stores.batches import batched
-from hlgraph.stores.derived import DerivedStore, Made, Member, Run, Saved, Summarised
+from hlgraph.stores.derived import (
+    DerivedStore,
+    Hold,
+    Made,
+    Member,
+    ReceiptMark,
+    RetentionStore,
+    Run,
+    Saved,
+    Summarised,
+)
 from hlgraph.stores.neo4j.image_changes import record_merges
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.lease import Leases
@@ -246,6 +256,44 @@ class Neo4jDomainStore(DomainStore):
     def drop(self, corpus: str) -> None:
         """See :meth:`DomainStore.drop`."""
         self._leases.write(lambda transaction: transaction.rows("index/drop_domain", corpus=corpus))
+
+
+# Holds and last receipts: nodes without relationships.
+
+
+class Neo4jRetentionStore(RetentionStore):
+    """Holds and last receipts of one database; see :class:`hlgraph.stores.derived.RetentionStore`."""
+
+    def __init__(self, server: Server, leases: Leases) -> None:
+        self._server = server
+        self._leases = leases
+
+    def holds(self, corpus: str) -> tuple[Hold, ...]:
+        """See :meth:`RetentionStore.holds`."""
+        rows = self._server.ask("persist/list_holds", corpus=corpus)
+        return tuple(
+            Hold(corpus, row["name"], tuple(row["uris"]), row["filter"], tuple(row["ids"]), row["at"]) for row in rows
+        )
+
+    def add(self, hold: Hold) -> None:
+        """See :meth:`RetentionStore.add`."""
+        lists = {"uris": list(hold.uris), "ids": list(hold.ids)}
+        values = {"id": hold.id, "corpus": hold.corpus, "name": hold.name, "filter": hold.where, "at": hold.at}
+        self._leases.write(lambda transaction: transaction.rows("persist/merge_hold", **values, **lists))
+
+    def release(self, hold: Hold) -> None:
+        """See :meth:`RetentionStore.release`."""
+        self._leases.write(lambda transaction: transaction.rows("persist/drop_hold", id=hold.id))
+
+    def last_receipt(self, corpus: str) -> ReceiptMark:
+        """See :meth:`RetentionStore.last_receipt`."""
+        rows = self._server.ask("persist/read_receipt", corpus=corpus)
+        return next((ReceiptMark(row["number"], row["hash"]) for row in rows), ReceiptMark())
+
+    def record_receipt(self, corpus: str, mark: ReceiptMark) -> None:
+        """See :meth:`RetentionStore.record_receipt`."""
+        values = {"number": mark.number, "hash": mark.hash}
+        self._leases.write(lambda transaction: transaction.rows("persist/merge_receipt", corpus=corpus, **values))
 
 
 # Decisions about entities: relationships between two entities.

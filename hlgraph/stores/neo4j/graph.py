@@ -25,7 +25,13 @@ from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, renamed
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
-from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
+from hlgraph.stores.neo4j.derived import (
+    Neo4jDerivedStore,
+    Neo4jDomainStore,
+    Neo4jMaterialiser,
+    Neo4jMergeStore,
+    Neo4jRetentionStore,
+)
 from hlgraph.stores.neo4j.gds import GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
 from hlgraph.stores.neo4j.images import Images, RecentRecords, ScopedImage
@@ -239,7 +245,7 @@ class Neo4jGraphStore(GraphStore):
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
-        self.domains = Neo4jDomainStore(server, self.leases)
+        self.domains, self.retention = Neo4jDomainStore(server, self.leases), Neo4jRetentionStore(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)

@@ -354,6 +354,13 @@ class Indexes:
         indexes = self._connection.ask("GET", path, answer=dict[str, Mapped])
         return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
 
+    def with_deleted(self, corpus: str) -> list[str]:
+        """The names of the indexes that may have deleted rows of a corpus."""
+        homes = [self.find(corpus, kind, is_fresh=True) for kind in Kind]
+        # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
+        shared = [name for name, item in self.all().items() if item.mappings.meta.is_shared]
+        return sorted({*(home.name for home in homes if home is not None), *shared})
+
     def act(self, *actions: Json) -> None:
         """Change aliases in one atomic request."""
         self._connection.command("POST", "/_aliases", body={"actions": list[Json](actions)})

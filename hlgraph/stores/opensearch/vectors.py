@@ -46,8 +46,8 @@ from hlgraph.stores.opensearch.query_bodies import (
 )
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Json
-from hlgraph.stores.opensearch.writes import begin_purge, item, phrases, purge, row_items, source_items
-from hlgraph.stores.protocols import Damage, Finding, Neighbours, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.opensearch.writes import begin_purge, deleted_rows, item, phrases, purge, row_items, source_items
+from hlgraph.stores.protocols import Damage, Finding, Neighbours, Remnants, Row, VectorBatch, VectorQuery, VectorStore
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -208,10 +208,13 @@ class OpenSearchVectorStore(VectorStore):
         Corpora that share an index are purged together.
         """
         if not self.connection.is_serverless:
-            homes = [self.indexes.find(corpus, kind, is_fresh=True) for kind in Kind]
-            # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
-            shared = [name for name, item in self.indexes.all().items() if item.mappings.meta.is_shared]
-            purge(self.connection, sorted({*(home.name for home in homes if home is not None), *shared}))
+            purge(self.connection, self.indexes.with_deleted(corpus))
+
+    def remnants(self, corpus: str) -> Remnants:
+        """See :meth:`VectorStore.remnants`. An index that is shared counts the deleted rows of all its corpora."""
+        if self.connection.is_serverless:
+            return Remnants("opensearch serverless")
+        return Remnants("opensearch", awaiting=deleted_rows(self.connection, self.indexes.with_deleted(corpus)))
 
     def _drop(self, home: Home) -> None:
         self.indexes.drop(home)

@@ -357,6 +357,21 @@ def begin_purge(connection: Connection, names: Sequence[str], *, always_below: i
         _merge(connection, ",".join(due), is_waiting=False)
 
 
+def deleted_rows(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+    """The number of deleted rows of each index whose segments are not rewritten yet.
+
+    Parameters
+    ----------
+    connection : connection to the server
+    names : names of the indexes
+    """
+    indexes = _stats(connection, ",".join(names)) if names else {}
+    return {
+        name: sum(copy.docs.deleted for copies in index.shards.values() for copy in copies)
+        for name, index in sorted(indexes.items())
+    }
+
+
 def _merge(connection: Connection, names: str, *, is_waiting: bool) -> None:
     parameters = {"only_expunge_deletes": "true", "ignore_unavailable": "true"}
     parameters["wait_for_completion"] = str(is_waiting).lower()

@@ -418,6 +418,7 @@ SHARED_NAMES = {
     "questions": "questions made from a corpus",
     "reconcile": "whether graph and vectors hold the same",
     "report": "the report of its stage",
+    "retention": "holds on sources, and receipts of deletions",
     "rows": "rows of its store as records, and back",
     "run": "an ingest from paths and options to its report",
     "search": "the search, and its command",

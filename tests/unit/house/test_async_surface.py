@@ -26,9 +26,11 @@ _PARTS = (
     "facts",
     "failures",
     "hierarchy",
+    "holds",
     "merges",
     "quality",
     "questions",
+    "receipts",
 )
 
 

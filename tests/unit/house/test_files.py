@@ -29,6 +29,7 @@ ELSEWHERE = {
     "evaluate/questions/record.py",
     "evaluate/report.py",
     "evaluate/runner.py",
+    "ingest/receipts.py",
     "models/install.py",
     "models/local/embedder.py",
     "read/sql.py",  # a file without a name

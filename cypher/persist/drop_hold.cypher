@@ -1,0 +1,5 @@
+// Removes a hold.
+// params: id
+// columns: -
+MATCH (h:Hold {id: $id})
+DELETE h

@@ -1,0 +1,136 @@
+"""The commands ``hlgraph hold``, which keep sources from being deleted, and ``hlgraph receipts``, which verify what was deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hlgraph.cli.command import Invocation, Where, argument, command, group, option
+from hlgraph.cli.output import pick
+
+if TYPE_CHECKING:
+    from hlgraph.sdk.retention import Hold, VerifiedReceipts
+
+PLACE = 15  # position in the list of commands
+
+holds = group("hold", "Keep sources from being deleted or replaced.")
+receipts = group("receipts", "Verify receipts of deletions.")
+app = typer.Typer()
+app.add_typer(holds)
+app.add_typer(receipts)
+
+Name = Annotated[str, argument("NAME", "The name of the hold.")]
+
+
+@command(holds, "add", "corpus", "wait")
+def add(
+    cli: Invocation,
+    name: Name,
+    uri: Annotated[
+        list[str] | None, option("--uri URI", "URI of a source, or path of a file or folder (may be repeated).")
+    ] = None,
+    where: Where = None,
+) -> None:
+    """Put a hold on sources. Until it is released, no command deletes them, and no edit removes their text.
+
+    Sources that come later under the same URIs, or that match the filter, are under the hold as well.
+
+    \b
+    Examples:
+      hlgraph hold add case-12 --uri docs/contract.md --uri docs/mails/
+      hlgraph hold add audit --where 'year >= 2020' --corpus news
+    """
+    with cli.connect() as graph:
+        hold = graph.holds.add(name, uri or (), where=where)
+    cli.show(_tree(hold), [f"{_line(hold)}; to remove the hold: hlgraph hold release {name}"])
+
+
+@command(holds, "list", "corpus")
+def list_holds(cli: Invocation) -> None:
+    """List the holds of the corpus.
+
+    \b
+    Example:
+      hlgraph hold list
+    """
+    with cli.connect() as graph:
+        listed = graph.holds.list()
+    cli.show({"holds": [_tree(hold) for hold in listed]}, [_line(hold) for hold in listed] or ["no holds"])
+
+
+@command(holds, "release", "corpus", "wait")
+def release(cli: Invocation, name: Name) -> None:
+    """Remove a hold. Its sources can be deleted again, unless another hold is on them.
+
+    \b
+    Example:
+      hlgraph hold release case-12
+    """
+    with cli.connect() as graph:
+        hold = graph.holds.release(name)
+    cli.show({"released": _tree(hold)}, [f"released: {_line(hold)}"])
+
+
+@command(receipts, "verify", "corpus")
+def verify(
+    cli: Invocation,
+    path: Annotated[Path, argument("FILE", "The file that delete --receipt wrote.")],
+    with_store: Annotated[
+        bool,
+        option(
+            "--with-store",
+            "Also compare with the store: is the last receipt in the file, and is a deleted source there again (exit code 1)?",
+        ),
+    ] = False,
+) -> None:
+    """Verify a file of receipts: the content and hash of each, and that each follows the one before it.
+
+    Opens no store, unless --with-store is given. A file that was altered is refused, with the first wrong receipt (exit code 2).
+
+    \b
+    Examples:
+      hlgraph receipts verify receipts.jsonl
+      hlgraph receipts verify receipts.jsonl --with-store
+    """
+    from hlgraph.errors import InputError
+    from hlgraph.sdk.retention import verify_receipts
+
+    chain = verify_receipts(path)
+    corpus = chain.receipts[0].corpus
+    if cli.corpus not in (None, corpus):
+        raise InputError(f"{path}: the receipts are of corpus {corpus!r}, not of {cli.corpus!r}")
+    if with_store:
+        with cli.connect(corpus=corpus) as graph:
+            chain = graph.receipts.verify(path)
+    first, last = chain.receipts[0], chain.receipts[-1]
+    tree = {
+        "corpus": corpus,
+        "receipts": [pick(receipt, "number at hash", sources=len(receipt.ids)) for receipt in chain.receipts],
+        "is_compared": with_store,
+        "returned": list(chain.returned),
+        "missing": chain.missing,
+    }
+    sources = sum(len(receipt.ids) for receipt in chain.receipts)
+    lines = [
+        f"corpus {corpus}: receipts {first.number} to {last.number} are as they were written, {sources} sources deleted"
+    ]
+    cli.show(tree, [*lines, *(_compared_lines(chain) if with_store else ())])
+    if chain.returned or chain.missing:
+        raise typer.Exit(1)
+
+
+def _compared_lines(chain: VerifiedReceipts) -> list[str]:
+    lines = [f"in the store again: {name}" for name in chain.returned] or ["no deleted source is in the store"]
+    if chain.missing:
+        lines.append(f"the store knows {chain.missing} later receipts, which are in another file or were cut off")
+    return lines
+
+
+def _tree(hold: Hold) -> dict[str, object]:
+    return pick(hold, "name uris where at", sources=len(hold.ids))
+
+
+def _line(hold: Hold) -> str:
+    return f"{hold.name}: {', '.join(hold.uris) or hold.where}  ({len(hold.ids)} sources on {hold.at})"
