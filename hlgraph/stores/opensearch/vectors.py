@@ -284,10 +284,11 @@ class OpenSearchVectorStore(VectorStore):
         if query.vector is not None:
             rankings.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
         if query.text is not None:
-            asked = phrases(query.text)
             counted = inside if query.is_alone else Inside()
             kept_rows = kept if needs_vectors else None
-            rankings.append(by_text(alias, phrases=asked, k=k, inside=inside, counted=counted, kept=kept_rows))
+            rankings.append(
+                by_text(alias, phrases=phrases(query.text), k=k, inside=inside, counted=counted, kept=kept_rows)
+            )
         return rankings
 
     def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:
