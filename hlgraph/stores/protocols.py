@@ -34,6 +34,7 @@ from hlgraph.stores.reads import Scope as Scope
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
+    from hlgraph.stores.bulk_copies import Copies
     from hlgraph.stores.closing import Calls
     from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore
     from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
@@ -108,6 +109,7 @@ class GraphStore(_Closed, Protocol):
     merges : decisions about entities; None: the store keeps none
     domains : domains of corpora; None: the store keeps none
     seals : checksums of records; None: the store has none
+    copies : reading and writing of whole corpora; None: the store has none
     """
 
     name: str = "this store"
@@ -116,6 +118,7 @@ class GraphStore(_Closed, Protocol):
     merges: MergeStore | None = None
     domains: DomainStore | None = None
     seals: Seals | None = None
+    copies: Copies | None = None
 
     def lock(
         self, corpus: str | None = None, *, wait: float | None = None

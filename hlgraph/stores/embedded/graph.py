@@ -19,6 +19,7 @@ from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
+from hlgraph.stores.embedded.copying import EmbeddedCopies
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import EmbeddedDerivedStore, EmbeddedDomainStore, EmbeddedMergeStore, EmbeddedSeals
 from hlgraph.stores.embedded.images import Graphs
@@ -79,6 +80,7 @@ class EmbeddedGraphStore(GraphStore):
         self.merges = EmbeddedMergeStore(database)
         self.domains = EmbeddedDomainStore(database)
         self.seals = EmbeddedSeals(database)
+        self.copies = EmbeddedCopies(database)
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._graphs = Graphs(database)

@@ -25,6 +25,7 @@ from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
+from hlgraph.stores.neo4j.copying import Neo4jCopies
 from hlgraph.stores.neo4j.derived import Neo4jDerivedStore, Neo4jDomainStore, Neo4jMaterialiser, Neo4jMergeStore
 from hlgraph.stores.neo4j.gds import GdsRanker
 from hlgraph.stores.neo4j.image_changes import ReadSteps, state_of
@@ -240,6 +241,7 @@ class Neo4jGraphStore(GraphStore):
         self.derived = Neo4jDerivedStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
         self.domains = Neo4jDomainStore(server, self.leases)
+        self.copies = Neo4jCopies(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
