@@ -62,6 +62,7 @@ HEADER = 128  # bytes of the header of a matrix, whose number of rows is written
 FLOAT = np.dtype("<f4")
 _ROWS = 5_000
 _LOCK = "export.lock"
+_NAMES = {_LOCK, MANIFEST, *LISTS, *MATRICES.values()}
 
 
 # The lines of the parts.
@@ -327,8 +328,9 @@ def export_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
 
 
 def _check_target(folder: Path, part: Path, corpus: str) -> None:
-    if part.exists() and not (part / _LOCK).is_file():
-        raise InputError(f"{part}: an export would be written here, and something else is in its place; move it away")
+    for path in (part, _replaced(folder)):
+        if path.exists() and not (path.is_dir() and {item.name for item in path.iterdir()} <= _NAMES):
+            raise InputError(f"{path}: an export needs this place, and something else is there; move it away")
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
@@ -337,6 +339,11 @@ def _check_target(folder: Path, part: Path, corpus: str) -> None:
         raise InputError(f"{folder}: it exists, and is no export; name a folder that does not exist") from None
     if found.corpus != corpus:
         raise InputError(f"{folder}: it is an export of corpus {found.corpus!r}; name another folder")
+
+
+def _replaced(folder: Path) -> Path:
+    """Where the export is that a new one replaces, until that is in its place."""
+    return folder.with_name(f"{folder.name}.old")
 
 
 @contextlib.contextmanager
@@ -362,7 +369,7 @@ def _put(part: Path, folder: Path) -> None:
     for path in part.iterdir():
         files.sync(path)
     (part / _LOCK).unlink(missing_ok=True)
-    old = folder.with_name(f"{folder.name}.old")
+    old = _replaced(folder)
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)

@@ -116,11 +116,12 @@ def import_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
     work = _Import(stores, corpus, folder, manifest=manifest)
     with stores.graph.lock(corpus) as pending:
         resume([item for item in pending if item.change.id != work.arrival.id], stores, corpus=corpus)
-        work.check(is_begun=any(item.change.id == work.arrival.id for item in pending))
-        with stores.together(), stores.vectors.loading(corpus, dimensions=manifest.dimensions):
-            work.run()
+        if not work.is_done():
+            work.check(is_begun=any(item.change.id == work.arrival.id for item in pending))
+            with stores.together(), stores.vectors.loading(corpus, dimensions=manifest.dimensions):
+                work.run()
     size = sum(item.size for item in manifest.parts.values())
-    return CorpusCopy(corpus, folder, manifest.corpus, manifest.records, size, tuple(work.left_out))
+    return CorpusCopy(corpus, folder, manifest.corpus, manifest.records, size, work.left_out())
 
 
 def _check_parts(folder: Path, manifest: Manifest) -> None:
@@ -196,7 +197,6 @@ class _Import:
     Attributes
     ----------
     arrival : the corpus as the store writes it
-    left_out : names of the runs that are left out
     """
 
     def __init__(self, stores: Stores, corpus: str, folder: Path, *, manifest: Manifest) -> None:
@@ -204,7 +204,6 @@ class _Import:
             ids.content_id("arrival", corpus, manifest.digest),
             *(corpus, manifest.embedding, manifest.dimensions, manifest.ids, manifest.calibration, manifest.domain),
         )
-        self.left_out: list[str] = []
         self._stores = stores
         self._corpus = corpus
         self._folder = folder
@@ -216,6 +215,15 @@ class _Import:
     @property
     def _is_renamed(self) -> bool:
         return self._corpus != self._manifest.corpus
+
+    def left_out(self) -> tuple[str, ...]:
+        """The names of the runs that are left out."""
+        lines = _lines(self._folder / DERIVED, OfRun) if self._is_renamed else ()
+        return tuple(line.name for line in lines if isinstance(line, RunLine))
+
+    def is_done(self) -> bool:
+        """Whether an earlier call has done it, and the corpus was not changed since."""
+        return self._writer.is_there()
 
     def check(self, *, is_begun: bool) -> None:
         """Refuse a corpus that is not empty."""
@@ -232,7 +240,7 @@ class _Import:
         if domain_of(self._stores, corpus) not in (None, self._manifest.domain):
             raise InputError(
                 f"corpus {corpus!r} has a domain that the import would replace; choose another name with --corpus, or remove "
-                f"it: hlgraph domain remove --corpus {corpus}"
+                f"it: hlgraph domain clear --corpus {corpus}"
             )
 
     def run(self) -> None:
@@ -321,9 +329,7 @@ class _Import:
         """Write communities and summaries: first the outdated runs, then the others, on a version of their own."""
         derived = self._stores.graph.derived
         runs = [_run(lines, self._vectors[Kind.SUMMARY]) for lines in _grouped(_lines(self._folder / DERIVED, OfRun))]
-        if self._is_renamed:
-            self.left_out = [line.name for line, _ in runs]
-        elif derived is not None:
+        if not self._is_renamed and derived is not None:
             for is_stale in (True, False):
                 for line, made in runs:
                     if line.is_stale is is_stale:
@@ -333,8 +339,8 @@ class _Import:
                         )
                         derived.save(run, _of_corpus(made, self._corpus))
                 if is_stale and any(line.is_stale for line, _ in runs):
-                    self._writer.write(Change("", self._corpus), self._place)
-                    self._place += 1
+                    self._place = max(self._place, self._done)  # once more after a kill
+                    self._write(Change("", self._corpus))
 
 
 def _run(lines: Sequence[OfRun], vectors: _Vectors) -> tuple[RunLine, Made]:

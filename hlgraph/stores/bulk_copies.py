@@ -7,6 +7,7 @@ follow once it runs again. No search sees a corpus before its last step makes it
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -102,9 +103,22 @@ class Arrival(NamedTuple):
     calibration: Calibration | None
     domain: Domain | None
 
+    @property
+    def mark(self) -> str:
+        """The first half of the mark of the corpus, once it is visible; the other half is random, as no two states share a mark."""
+        return self.id[:16]
+
+    def new_mark(self) -> str:
+        """A mark for the corpus."""
+        return self.mark + uuid.uuid4().hex[16:]
+
 
 class CorpusWriter(ABC):
     """Writes a new corpus, which nobody sees before :meth:`reveal`. Needs the lock of the corpus."""
+
+    @abstractmethod
+    def is_there(self) -> bool:
+        """Whether the corpus is visible as this import made it, and was not changed since."""
 
     @abstractmethod
     def begin(self) -> int:

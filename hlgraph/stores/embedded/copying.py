@@ -182,6 +182,12 @@ class EmbeddedCorpusWriter(CorpusWriter):
         self._database = database
         self._arrival = arrival
 
+    def is_there(self) -> bool:
+        """See :meth:`CorpusWriter.is_there`."""
+        query = "SELECT stamp FROM corpus WHERE name = ?"
+        row = self._database.writer().execute(query, (self._arrival.corpus,)).fetchone()
+        return row is not None and str(row[0]).startswith(self._arrival.mark)
+
     def begin(self) -> int:
         """See :meth:`CorpusWriter.begin`. After a kill there is nothing to continue from."""
         arrival, connection = self._arrival, self._database.writer()
@@ -208,11 +214,15 @@ class EmbeddedCorpusWriter(CorpusWriter):
 
     def reveal(self, records: Mapping[Kind, int]) -> None:
         """See :meth:`CorpusWriter.reveal`. The caller commits."""
-        query = "SELECT kind, count(*) FROM node WHERE c = (SELECT c FROM corpus WHERE name = ?) GROUP BY kind"
-        rows = self._database.writer().execute(query, (self._arrival.corpus,))
-        check_counts(self._arrival.corpus, records, {KINDS[kind]: number for kind, number in rows})
-        if self._arrival.domain is not None:
-            EmbeddedDomainStore(self._database).write(self._arrival.corpus, self._arrival.domain)
+        arrival, connection = self._arrival, self._database.writer()
+        (c,) = connection.execute("SELECT c FROM corpus WHERE name = ?", (arrival.corpus,)).fetchone()
+        rows = connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,))
+        check_counts(arrival.corpus, records, {KINDS[kind]: number for kind, number in rows})
+        # There is no image of an earlier state to patch.
+        connection.execute("DELETE FROM image_change WHERE c = ?", (c,))
+        connection.execute("UPDATE corpus SET stamp = ? WHERE c = ?", (arrival.new_mark(), c))
+        if arrival.domain is not None:
+            EmbeddedDomainStore(self._database).write(arrival.corpus, arrival.domain)
 
 
 class EmbeddedCopies(Copies):

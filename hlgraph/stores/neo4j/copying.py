@@ -120,6 +120,11 @@ class Neo4jCorpusWriter(CorpusWriter):
         self._leases = leases
         self._arrival = arrival
 
+    def is_there(self) -> bool:
+        """See :meth:`CorpusWriter.is_there`."""
+        rows = self._server.ask("retrieve/read_state", corpus=self._arrival.corpus)
+        return any((row["stamp"] or "").startswith(self._arrival.mark) for row in rows)
+
     def begin(self) -> int:
         """See :meth:`CorpusWriter.begin`."""
         arrival = self._arrival
@@ -165,10 +170,11 @@ class Neo4jCorpusWriter(CorpusWriter):
         rows = self._server.ask("admin/count_records", corpus=arrival.corpus)
         check_counts(arrival.corpus, records, {Kind(row["kind"]): row["number"] for row in rows})
         packed = None if arrival.calibration is None else msgspec.json.encode(arrival.calibration).decode()
+        state = {"stamp": arrival.new_mark(), "calibration": packed}
 
         def work(transaction: Transaction) -> None:
             self._leases.check(transaction, arrival.corpus)
-            transaction.rows("persist/reveal_corpus", name=arrival.corpus, calibration=packed)
+            transaction.rows("persist/reveal_corpus", name=arrival.corpus, **state)
             if arrival.domain is not None:
                 transaction.rows("index/merge_domain", corpus=arrival.corpus, **msgspec.to_builtins(arrival.domain))
             journal.forget(transaction, arrival.id)
