@@ -69,10 +69,12 @@ _NAMES = {_LOCK, MANIFEST, *LISTS, *MATRICES.values()}
 
 
 class Line(msgspec.Struct, tag_field="type", omit_defaults=True):
-    """A line; ``is_bare`` means that the store had no vector of it."""
+    """A line of a part; ``is_bare`` means that the store has no vector of the record."""
 
 
 class SourceLine(Line, tag="source"):
+    """A source."""
+
     id: str
     uri: str
     title: str
@@ -84,6 +86,8 @@ class SourceLine(Line, tag="source"):
 
 
 class FactLine(Line, tag="fact"):
+    """A fact that the chunks of the source before it assert; see :class:`hlgraph.change.FactRow`."""
+
     id: str
     subject: str
     predicate: str
@@ -92,12 +96,16 @@ class FactLine(Line, tag="fact"):
 
 
 class TopicLine(Line, tag="topic"):
+    """A topic of the source before it."""
+
     id: str
     name: str
     is_bare: bool = False
 
 
 class StatementLine(Line, tag="statement"):
+    """A statement of the source before it."""
+
     id: str
     text: str
     is_bare: bool = False
@@ -127,6 +135,8 @@ OfSource = SourceLine | FactLine | TopicLine | StatementLine | ChunkLine
 
 
 class EntityLine(Line, tag="entity"):
+    """An entity."""
+
     id: str
     name: str
     kind: str = ""
@@ -134,16 +144,22 @@ class EntityLine(Line, tag="entity"):
 
 
 class SynonymLine(Line, tag="synonym"):
+    """A SYNONYM link; see :class:`hlgraph.change.Synonym`."""
+
     a: str
     b: str
     similarity: float
 
 
 class DecisionLine(Line, tag="decision"):
+    """A decision about two entities."""
+
     decision: Decision
 
 
 class RunLine(Line, tag="run"):
+    """A run; its communities and summaries follow; see :class:`hlgraph.stores.derived.Run`."""
+
     name: str
     parameters: str
     levels: int
@@ -153,6 +169,8 @@ class RunLine(Line, tag="run"):
 
 
 class CommunityLine(Line, tag="community"):
+    """A community of the run before it, and its members."""
+
     id: str
     level: int
     size: int
@@ -161,6 +179,8 @@ class CommunityLine(Line, tag="community"):
 
 
 class SummaryLine(Line, tag="summary"):
+    """A summary of the run before it; see :class:`hlgraph.stores.derived.Summarised`."""
+
     id: str
     text: str
     level: int
@@ -239,6 +259,7 @@ class CorpusCopy:
 
 
 def copies_of(stores: Stores) -> Copies:
+    """The whole corpora of these stores. Raises StoreError if they cannot be read or written as such."""
     if stores.graph.copies is None:
         raise StoreError("these stores have no copies of corpora; open them with hlgraph.connect")
     return stores.graph.copies
@@ -284,7 +305,7 @@ def read_manifest(folder: Path) -> Manifest:
 # Export.
 
 
-def export_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
+def export_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
     """Write a corpus to a folder. Writers of the corpus wait meanwhile; searches go on.
 
     Parameters
@@ -321,24 +342,24 @@ def export_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
                 f"{altered[0].id}; run: hlgraph reconcile --repair, then export again"
             )
         (stats,) = stores.graph.stats(corpus)
-        manifest = _Export(stores, stats, part).write()
+        manifest = _Export(stores, stats, folder=part).write()
         _put(part, folder)
-    size = sum(item.size for item in manifest.parts.values())
+    size = sum(entry.size for entry in manifest.parts.values())
     return CorpusCopy(corpus, folder, corpus, manifest.records, size)
 
 
 def _check_target(folder: Path, part: Path, corpus: str) -> None:
     for path in (part, _replaced(folder)):
-        if path.exists() and not (path.is_dir() and {item.name for item in path.iterdir()} <= _NAMES):
+        if path.exists() and not (path.is_dir() and {file.name for file in path.iterdir()} <= _NAMES):
             raise InputError(f"{path}: an export needs this place, and something else is there; move it away")
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
-        found = read_manifest(folder)
+        there = read_manifest(folder)
     except (InputError, StoreCorruptError, MigrationError):
         raise InputError(f"{folder}: it exists, and is no export; name a folder that does not exist") from None
-    if found.corpus != corpus:
-        raise InputError(f"{folder}: it is an export of corpus {found.corpus!r}; name another folder")
+    if there.corpus != corpus:
+        raise InputError(f"{folder}: it is an export of corpus {there.corpus!r}; name another folder")
 
 
 def _replaced(folder: Path) -> Path:
@@ -436,7 +457,7 @@ class _Matrix:
 class _Export:
     """One export: writes the parts and the manifest into an empty folder."""
 
-    def __init__(self, stores: Stores, stats: CorpusStats, folder: Path) -> None:
+    def __init__(self, stores: Stores, stats: CorpusStats, *, folder: Path) -> None:
         self._stores = stores
         self._stats = stats
         self._corpus = stats.corpus
@@ -456,7 +477,7 @@ class _Export:
                 self._write_sources(lists[SOURCES], matrices)
             self._write_entities(lists, matrices[Kind.ENTITY])
             decisions = self._stores.graph.merges.decisions(self._corpus) if self._stores.graph.merges else ()
-            lists[DECISIONS].write(DecisionLine(item) for item in sorted(decisions, key=attrgetter("pair")))
+            lists[DECISIONS].write(DecisionLine(decision) for decision in sorted(decisions, key=attrgetter("pair")))
             self._write_derived(lists[DERIVED], matrices[Kind.SUMMARY])
         names = [*LISTS, *MATRICES.values()]
         entries = {name: self._entry(name, part.rows) for name, part in zip(names, parts, strict=True)}
@@ -487,7 +508,7 @@ class _Export:
             by_source = _by_source(change)
             groups = [by_source[source.id] for source in sorted(change.sources, key=attrgetter("id"))]
             for kind, line in ((Kind.CHUNK, ChunkLine), (Kind.TOPIC, TopicLine), (Kind.STATEMENT, StatementLine)):
-                lines = [item for group in groups for item in group if isinstance(item, line)]
+                lines = [entry for group in groups for entry in group if isinstance(entry, line)]
                 matrices[kind].write(self._vectors(kind, lines))
             for group in groups:
                 out.write(group)
@@ -495,20 +516,20 @@ class _Export:
 
     def _vectors(self, kind: Kind, lines: Sequence[Any]) -> NDArray[np.float32]:
         """The vectors of lines, in order; marks the lines that have none."""
-        found, matrix = self._stores.vectors.vectors(kind, self._corpus, ids=[line.id for line in lines])
-        if len(found) != len(lines):
-            known = set(found)
+        stored, matrix = self._stores.vectors.vectors(kind, self._corpus, ids=[line.id for line in lines])
+        if len(stored) != len(lines):
+            known = set(stored)
             for line in lines:
                 line.is_bare = line.id not in known
         return matrix
 
     def _write_entities(self, lists: Mapping[str, _Lines], matrix: _Matrix) -> None:
         for entities in self._reader.entities():
-            lines = [EntityLine(item.id, item.name, item.kind) for item in entities]
+            lines = [EntityLine(entity.id, entity.name, entity.kind) for entity in entities]
             matrix.write(self._vectors(Kind.ENTITY, lines))
             lists[ENTITIES].write(lines)
         for synonyms in self._reader.synonyms():
-            lists[SYNONYMS].write(SynonymLine(*item) for item in synonyms)
+            lists[SYNONYMS].write(SynonymLine(*synonym) for synonym in synonyms)
 
     def _write_derived(self, out: _Lines, matrix: _Matrix) -> None:
         derived = self._stores.graph.derived
@@ -518,13 +539,13 @@ class _Export:
             out.write([RunLine(run.name, run.parameters, run.levels, run.by, run.stamp, run.is_stale)])
             communities = derived.communities(self._corpus, run.name)
             for some in batched(sorted(communities, key=attrgetter("level", "id")), _ROWS):
-                members = derived.members([item.id for item in some])
+                members = derived.members([community.id for community in some])
                 out.write(
                     CommunityLine(
-                        *(item.id, item.level, item.size, item.parent_id),
-                        sorted(member.id for member in members.get(item.id, ())),
+                        *(community.id, community.level, community.size, community.parent_id),
+                        sorted(member.id for member in members.get(community.id, ())),
                     )
-                    for item in some
+                    for community in some
                 )
             summaries = derived.summaries(self._corpus, run.name)
             if summaries.items:
@@ -532,33 +553,33 @@ class _Export:
             out.write(map(_summary_line, summaries.items))
 
 
-def _summary_line(item: Summarised) -> SummaryLine:
-    summary = item.summary
+def _summary_line(row: Summarised) -> SummaryLine:
+    summary = row.summary
     return SummaryLine(
-        *(summary.id, summary.text, summary.level, summary.input_hash, item.community_id),
-        *(tuple(sorted(item.parts)), item.source_id, tuple(sorted(item.chunk_ids))),
+        *(summary.id, summary.text, summary.level, summary.input_hash, row.community_id),
+        *(tuple(sorted(row.parts)), row.source_id, tuple(sorted(row.chunk_ids))),
     )
 
 
 def _by_source(change: Change) -> dict[str, list[OfSource]]:
     """The lines of a batch of sources: of each source itself, its facts, topics, statements and chunks, in a fixed order."""
     groups: dict[str, list[OfSource]] = {
-        item.id: [
+        record.id: [
             SourceLine(
-                *(item.id, item.uri, item.title, item.checksum, dict(item.metadata)),
-                *(item.version, item.valid_from, item.valid_to),
+                *(record.id, record.uri, record.title, record.checksum, dict(record.metadata)),
+                *(record.version, record.valid_from, record.valid_to),
             )
         ]
-        for item in change.sources
+        for record in change.sources
     }
     chunks = {
-        item.id: ChunkLine(
-            *(item.id, item.text, item.start, item.end, item.position, item.tokens),
-            headings=item.headings,
-            page=item.page,
-            fingerprint=item.fingerprint,
+        record.id: ChunkLine(
+            *(record.id, record.text, record.start, record.end, record.position, record.tokens),
+            headings=record.headings,
+            page=record.page,
+            fingerprint=record.fingerprint,
         )
-        for item in change.chunks
+        for record in change.chunks
     }
     for placement in change.placements:
         chunks[placement.chunk_id].statements.append(placement[1:])
@@ -576,9 +597,9 @@ def _by_source(change: Change) -> dict[str, list[OfSource]]:
         line.statements.sort(key=lambda row: (row[1], row[0]))
         for links in (line.topics, line.abouts, line.mentions, line.supports):
             links.sort()
-    facts = {item.fact_id: item for item in change.facts}
-    of_source = {item.id: item.source_id for item in change.chunks}
-    asserted = sorted({(of_source[item.chunk_id], item.fact_id) for item in change.supports})
+    facts = {link.fact_id: link for link in change.facts}
+    of_source = {link.id: link.source_id for link in change.chunks}
+    asserted = sorted({(of_source[link.chunk_id], link.fact_id) for link in change.supports})
     for source, fact in asserted:
         groups[source].append(FactLine(*facts[fact]))
     for topic in sorted(change.topics, key=attrgetter("id")):

@@ -86,7 +86,7 @@ _NODES = 5_000
 _ROWS = 5_000
 
 
-def import_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
+def import_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
     """Write an export into an empty corpus. It is visible as a whole or not at all; after a kill the same call continues.
 
     Parameters
@@ -113,14 +113,14 @@ def import_corpus(stores: Stores, corpus: str, folder: Path) -> CorpusCopy:
     folder = folder.expanduser().absolute()
     manifest = read_manifest(folder)
     _check_parts(folder, manifest)
-    work = _Import(stores, corpus, folder, manifest=manifest)
+    work = _Import(stores, corpus, folder=folder, manifest=manifest)
     with stores.graph.lock(corpus) as pending:
-        resume([item for item in pending if item.change.id != work.arrival.id], stores, corpus=corpus)
+        resume([one for one in pending if one.change.id != work.arrival.id], stores, corpus=corpus)
         if not work.is_done():
-            work.check(is_begun=any(item.change.id == work.arrival.id for item in pending))
+            work.check(is_begun=any(one.change.id == work.arrival.id for one in pending))
             with stores.together(), stores.vectors.loading(corpus, dimensions=manifest.dimensions):
                 work.run()
-    size = sum(item.size for item in manifest.parts.values())
+    size = sum(entry.size for entry in manifest.parts.values())
     return CorpusCopy(corpus, folder, manifest.corpus, manifest.records, size, work.left_out())
 
 
@@ -143,7 +143,7 @@ def _check_parts(folder: Path, manifest: Manifest) -> None:
 class _Vectors:
     """The rows of a matrix of an export, in order."""
 
-    def __init__(self, folder: Path, kind: Kind, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, kind: Kind, *, manifest: Manifest) -> None:
         self._path = folder / MATRICES[kind]
         self._rows = manifest.parts[MATRICES[kind]].rows
         self._dimensions = manifest.dimensions
@@ -199,7 +199,7 @@ class _Import:
     arrival : the corpus as the store writes it
     """
 
-    def __init__(self, stores: Stores, corpus: str, folder: Path, *, manifest: Manifest) -> None:
+    def __init__(self, stores: Stores, corpus: str, *, folder: Path, manifest: Manifest) -> None:
         self.arrival = Arrival(
             ids.content_id("arrival", corpus, manifest.digest),
             *(corpus, manifest.embedding, manifest.dimensions, manifest.ids, manifest.calibration, manifest.domain),
@@ -209,7 +209,7 @@ class _Import:
         self._folder = folder
         self._manifest = manifest
         self._writer: CorpusWriter = copies_of(stores).writer(self.arrival)
-        self._vectors = {kind: _Vectors(folder, kind, manifest) for kind in WITH_VECTORS}
+        self._vectors = {kind: _Vectors(folder, kind, manifest=manifest) for kind in WITH_VECTORS}
         self._place = self._done = 0
 
     @property
@@ -301,10 +301,10 @@ class _Import:
             entities = [Entity(line.id, self._corpus, line.name, line.kind) for line in lines]
             if self._is_renamed:
                 entities = [
-                    replace(item, id=ids.entity_id(self._corpus, item.name, scheme=self._manifest.ids))
-                    for item in entities
+                    replace(entity, id=ids.entity_id(self._corpus, entity.name, scheme=self._manifest.ids))
+                    for entity in entities
                 ]
-                names.add([line.id for line in lines], [item.id for item in entities])
+                names.add([line.id for line in lines], [entity.id for entity in entities])
             embedded = [not line.is_bare for line in lines]
             block = self._block(Kind.ENTITY, list(compress(entities, embedded)), {})
             if block.ids:
@@ -331,13 +331,13 @@ class _Import:
         runs = [_run(lines, self._vectors[Kind.SUMMARY]) for lines in _grouped(_lines(self._folder / DERIVED, OfRun))]
         if not self._is_renamed and derived is not None:
             for is_stale in (True, False):
-                for line, made in runs:
+                for line, result in runs:
                     if line.is_stale is is_stale:
                         run = Run(
                             *(self._corpus, line.name, self._writer.version(), line.parameters, line.levels),
                             *(line.by, line.stamp),
                         )
-                        derived.save(run, _of_corpus(made, self._corpus))
+                        derived.save(run, _of_corpus(result, self._corpus))
                 if is_stale and any(line.is_stale for line, _ in runs):
                     self._place = max(self._place, self._done)  # once more after a kill
                     self._write(Change("", self._corpus))
@@ -345,29 +345,29 @@ class _Import:
 
 def _run(lines: Sequence[OfRun], vectors: _Vectors) -> tuple[RunLine, Made]:
     """A run and what it made. Like a build, it holds one run in memory."""
-    (run,) = (item for item in lines if isinstance(item, RunLine))
-    communities = [item for item in lines if isinstance(item, CommunityLine)]
-    summaries = [item for item in lines if isinstance(item, SummaryLine)]
+    (run,) = (line for line in lines if isinstance(line, RunLine))
+    communities = [line for line in lines if isinstance(line, CommunityLine)]
+    summaries = [line for line in lines if isinstance(line, SummaryLine)]
     matrix = vectors.next(len(summaries))
-    made = Made(
-        [Community(item.id, "", item.level, item.size, item.parent) for item in communities],
-        {item.id: item.members for item in communities},
+    result = Made(
+        [Community(line.id, "", line.level, line.size, line.parent) for line in communities],
+        {line.id: line.members for line in communities},
         [
             Summarised(
-                Summary(item.id, "", item.text, item.level, item.input_hash),
-                *(item.community, row, item.parts, item.source, item.chunks),
+                Summary(line.id, "", line.text, line.level, line.input_hash),
+                *(line.community, row, line.parts, line.source, line.chunks),
             )
-            for item, row in zip(summaries, matrix, strict=True)
+            for line, row in zip(summaries, matrix, strict=True)
         ],
     )
-    return run, made
+    return run, result
 
 
-def _of_corpus(made: Made, corpus: str) -> Made:
+def _of_corpus(result: Made, corpus: str) -> Made:
     return Made(
-        [replace(item, corpus=corpus) for item in made.communities],
-        made.members,
-        [item._replace(summary=replace(item.summary, corpus=corpus)) for item in made.summaries],
+        [replace(row, corpus=corpus) for row in result.communities],
+        result.members,
+        [row._replace(summary=replace(row.summary, corpus=corpus)) for row in result.summaries],
     )
 
 
@@ -403,8 +403,8 @@ def _joined(batches: Iterable[_Batch]) -> Iterator[_Batch]:
 def _together(batches: Sequence[_Batch]) -> _Batch:
     changes = [batch.change for batch in batches]
     values: dict[str, Any] = {
-        name: tuple(dict.fromkeys(item for change in changes for item in getattr(change, name))) for name in _SHARED
-    } | {name: tuple(item for change in changes for item in getattr(change, name)) for name in _OWN}
+        name: tuple(dict.fromkeys(record for change in changes for record in getattr(change, name))) for name in _SHARED
+    } | {name: tuple(record for change in changes for record in getattr(change, name)) for name in _OWN}
     embedded = {kind: [one for batch in batches for one in batch.embedded[kind]] for kind in OF_SOURCES}
     return _Batch(Change("", changes[0].corpus, **values), embedded)
 
@@ -418,7 +418,7 @@ _OWN = (
 
 def _batch(lines: Sequence[OfSource], corpus: str) -> _Batch:
     """One source as a change."""
-    (head,) = (item for item in lines if isinstance(item, SourceLine))
+    (head,) = (line for line in lines if isinstance(line, SourceLine))
     metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in head.metadata.items()}
     source = Source(
         *(head.id, corpus, head.uri, head.title, head.checksum, metadata),
@@ -442,7 +442,7 @@ def _batch(lines: Sequence[OfSource], corpus: str) -> _Batch:
         ),
         topics=tuple(Topic(line.id, source.id, line.name) for line in topics),
         statements=tuple(Statement(line.id, source.id, line.text) for line in statements),
-        entities=tuple(dict.fromkeys(item.entity_id for item in mentions)),
+        entities=tuple(dict.fromkeys(mention.entity_id for mention in mentions)),
         facts=tuple(
             FactRow(line.id, line.subject, line.predicate, line.object, line.complement)
             for line in lines
@@ -495,12 +495,12 @@ def _renamed(change: Change, scheme: int) -> Change:
     corpus = change.corpus
     owner = ids.source_id(corpus, source.uri, scheme=scheme)
     seen: Counter[str] = Counter()
-    new = {item.id: ids.topic_id(owner, item.name, scheme=scheme) for item in change.topics}
-    new |= {item.id: ids.statement_id(owner, item.text, scheme=scheme) for item in change.statements}
+    new = {row.id: ids.topic_id(owner, row.name, scheme=scheme) for row in change.topics}
+    new |= {row.id: ids.statement_id(owner, row.text, scheme=scheme) for row in change.statements}
     for chunk in change.chunks:  # in the order of the text
         new[chunk.id] = ids.chunk_id(owner, chunk.text, seen[chunk.text], scheme=scheme)
         seen[chunk.text] += 1
-    spelled = {item.entity_id: item.surface for item in change.mentions}
+    spelled = {row.entity_id: row.surface for row in change.mentions}
     new |= {name: ids.entity_id(corpus, surface, scheme=scheme) for name, surface in spelled.items()} | {"": ""}
     try:
         for fact in change.facts:
@@ -510,20 +510,17 @@ def _renamed(change: Change, scheme: int) -> Change:
         return replace(
             change,
             sources=(replace(source, id=owner),),
-            chunks=tuple(replace(item, id=new[item.id], source_id=owner) for item in change.chunks),
-            topics=tuple(replace(item, id=new[item.id], source_id=owner) for item in change.topics),
-            statements=tuple(replace(item, id=new[item.id], source_id=owner) for item in change.statements),
-            entities=tuple(new[item] for item in change.entities),
+            chunks=tuple(replace(row, id=new[row.id], source_id=owner) for row in change.chunks),
+            topics=tuple(replace(row, id=new[row.id], source_id=owner) for row in change.topics),
+            statements=tuple(replace(row, id=new[row.id], source_id=owner) for row in change.statements),
+            entities=tuple(new[row] for row in change.entities),
             facts=tuple(
-                item._replace(fact_id=new[item[0]], subject_id=new[item[1]], object_id=new[item[3]])
-                for item in change.facts
+                row._replace(fact_id=new[row[0]], subject_id=new[row[1]], object_id=new[row[3]]) for row in change.facts
             ),
-            placements=tuple(Placement(new[item[0]], new[item[1]], *item[2:]) for item in change.placements),
-            abouts=tuple(About(new[item[0]], new[item[1]], new[item[2]], item[3]) for item in change.abouts),
-            mentions=tuple(
-                MentionLink(new[item[0]], new[item[1]], new[item[2]], *item[3:]) for item in change.mentions
-            ),
-            supports=tuple(Support(*map(new.__getitem__, item)) for item in change.supports),
+            placements=tuple(Placement(new[row[0]], new[row[1]], *row[2:]) for row in change.placements),
+            abouts=tuple(About(new[row[0]], new[row[1]], new[row[2]], row[3]) for row in change.abouts),
+            mentions=tuple(MentionLink(new[row[0]], new[row[1]], new[row[2]], *row[3:]) for row in change.mentions),
+            supports=tuple(Support(*map(new.__getitem__, row)) for row in change.supports),
         )
     except KeyError as error:
         raise StoreCorruptError(

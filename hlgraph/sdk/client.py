@@ -741,7 +741,7 @@ class HLGraph:
         from hlgraph.ingest.exports import export_corpus
 
         with progress.listening(on_progress):
-            return export_corpus(self._opened.stores, self.corpus, Path(folder))
+            return export_corpus(self._opened.stores, self.corpus, folder=Path(folder))
 
     def import_corpus(self, folder: str | Path, *, on_progress: OnProgress | None = None) -> CorpusCopy:
         """Make the corpus from an export of any store. It appears as a whole or not at all.
@@ -769,7 +769,7 @@ class HLGraph:
         from hlgraph.ingest.imports import import_corpus
 
         with progress.listening(on_progress):
-            return import_corpus(self._opened.stores, self.corpus, Path(folder))
+            return import_corpus(self._opened.stores, self.corpus, folder=Path(folder))
 
     @property
     def answers(self) -> Answers:

@@ -50,7 +50,7 @@ class Relation(NamedTuple):
 
 
 class CorpusReader(ABC):
-    """Reads a whole corpus in pieces of bounded size, in an order that does not depend on the store. Nobody writes meanwhile."""
+    """Reads a whole corpus in pieces of bounded size, in an order that does not depend on the store. No writer may change it."""
 
     @abstractmethod
     def sources(self, *, has_facts: bool = True) -> Iterator[Change]:
@@ -114,7 +114,7 @@ class Arrival(NamedTuple):
 
 
 class CorpusWriter(ABC):
-    """Writes a new corpus, which nobody sees before :meth:`reveal`. Needs the lock of the corpus."""
+    """Writes a new corpus, which stays invisible before :meth:`reveal`. Needs the lock of the corpus."""
 
     @abstractmethod
     def is_there(self) -> bool:
@@ -170,18 +170,18 @@ class Copies(ABC):
         """Remove a corpus that is still hidden. Needs the lock."""
 
 
-def check_counts(corpus: str, wanted: Mapping[Kind, int], found: Mapping[Kind, int]) -> None:
+def check_counts(corpus: str, *, wanted: Mapping[Kind, int], present: Mapping[Kind, int]) -> None:
     """Raise StoreError if a hidden corpus does not have these numbers of records.
 
     Parameters
     ----------
     corpus : name of the corpus
-    wanted, found : numbers by kind
+    wanted, present : numbers by kind
     """
     wrong = [
-        f"{found.get(kind, 0):,} of {number:,} {kind}"
+        f"{present.get(kind, 0):,} of {number:,} {kind}"
         for kind, number in wanted.items()
-        if found.get(kind, 0) != number
+        if present.get(kind, 0) != number
     ]
     if wrong:
         raise StoreError(

@@ -170,7 +170,7 @@ _CACHE = 32 * 1024
 
 
 class EmbeddedCorpusWriter(CorpusWriter):
-    """Writes a corpus in the transaction that the caller holds: until it is committed, nobody sees anything of it.
+    """Writes a corpus in the transaction that the caller holds: nothing of it is visible before the commit.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class EmbeddedCorpusWriter(CorpusWriter):
         arrival, connection = self._arrival, self._database.writer()
         (c,) = connection.execute("SELECT c FROM corpus WHERE name = ?", (arrival.corpus,)).fetchone()
         rows = connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,))
-        check_counts(arrival.corpus, records, {KINDS[kind]: number for kind, number in rows})
+        check_counts(arrival.corpus, wanted=records, present={KINDS[kind]: number for kind, number in rows})
         # There is no image of an earlier state to patch.
         connection.execute("DELETE FROM image_change WHERE c = ?", (c,))
         connection.execute("UPDATE corpus SET stamp = ? WHERE c = ?", (arrival.new_mark(), c))

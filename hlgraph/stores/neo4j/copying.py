@@ -71,7 +71,7 @@ class Neo4jCorpusReader(CorpusReader):
         return Change(
             "",
             self._corpus,
-            sources=tuple(item for item in described.values() if isinstance(item, Source)),
+            sources=tuple(record for record in described.values() if isinstance(record, Source)),
             chunks=tuple(Chunk(*(*row[:7], tuple(row[7] or ()), *row[8:])) for row in _each(chunks, "records")),
             topics=tuple(Topic(*row) for row in _each(topics, "records")),
             statements=tuple(Statement(*row) for row in _each(statements, "records")),
@@ -97,7 +97,7 @@ class Neo4jCorpusReader(CorpusReader):
     def synonyms(self) -> Iterator[list[Synonym]]:
         """See :meth:`CorpusReader.synonyms`."""
         for entities in self.entities():
-            rows = self._server.ask("persist/copy_synonyms", ids=[item.id for item in entities])
+            rows = self._server.ask("persist/copy_synonyms", ids=[entity.id for entity in entities])
             yield [Synonym(**row) for row in rows]
 
 
@@ -115,7 +115,7 @@ class Neo4jCorpusWriter(CorpusWriter):
     arrival : the corpus
     """
 
-    def __init__(self, server: Server, leases: Leases, arrival: Arrival) -> None:
+    def __init__(self, server: Server, leases: Leases, *, arrival: Arrival) -> None:
         self._server = server
         self._leases = leases
         self._arrival = arrival
@@ -168,7 +168,7 @@ class Neo4jCorpusWriter(CorpusWriter):
         """See :meth:`CorpusWriter.reveal`."""
         arrival = self._arrival
         rows = self._server.ask("admin/count_records", corpus=arrival.corpus)
-        check_counts(arrival.corpus, records, {Kind(row["kind"]): row["number"] for row in rows})
+        check_counts(arrival.corpus, wanted=records, present={Kind(row["kind"]): row["number"] for row in rows})
         packed = None if arrival.calibration is None else msgspec.json.encode(arrival.calibration).decode()
         state = {"stamp": arrival.new_mark(), "calibration": packed}
 
@@ -201,7 +201,7 @@ class Neo4jCopies(Copies):
 
     def writer(self, arrival: Arrival) -> Neo4jCorpusWriter:
         """See :meth:`Copies.writer`."""
-        return Neo4jCorpusWriter(self._server, self._leases, arrival)
+        return Neo4jCorpusWriter(self._server, self._leases, arrival=arrival)
 
     def drop(self, corpus: str) -> None:
         """See :meth:`Copies.drop`."""

@@ -245,10 +245,9 @@ class Neo4jGraphStore(GraphStore):
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
-        self._has_searches = False
         self._corpora = Corpora(server, images, on_migrated=self._look_again)
         self._staged: Change | None = None
-        self._has_schema = False
+        self._has_searches = self._has_schema = False
 
     def close(self) -> None:
         """Close the connections."""
