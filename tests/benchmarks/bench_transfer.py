@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from live_stores import empty, neo4j_of
@@ -113,7 +114,7 @@ def _stores(folder: Path) -> dict[str, tuple[Settings, Settings, Callable[[], No
     chosen: dict[str, tuple[Settings, Settings, Callable[[], None]]] = {"embedded": (one, other, lambda: None)}
     given = os.environ.get("HLGRAPH_TEST_SERVERS")
     if given:
-        servers = state.read(Path(given))
+        servers: Any = state.read(Path(given))
         holder = argparse.Namespace(neo4j=servers.neo4j, opensearch=servers.opensearch, folder=Path(given))
         login = {"neo4j": neo4j_of(holder), "opensearch": settings_of(servers.opensearch)}
         live = replace(one, store=servers.neo4j.url, vectors=servers.opensearch.url, **login)
