@@ -216,7 +216,7 @@ class Change:
     renewal : progress of a renewal of topics
     calibration : the new scale of the cosines of the corpus; None keeps the old one
     part_count : number of parts of a :class:`LargeChange` that the journal recorded without their content; else 0
-    is_arrival : the journal's entry of an import that writes a hidden corpus; it has no content, and ``part_count`` is 1
+    is_arrival : a change of an import, whose corpus is hidden. Its entry in the journal has no content, and ``part_count`` is 1
     """
 
     id: str

@@ -266,7 +266,9 @@ class _Import:
     def _write(self, change: Change, beside: Callable[[], object] = tuple) -> None:
         """Write a change, unless an interrupted import has written it."""
         if self._place >= self._done:
-            bound = replace(change, embedding=self.arrival.embedding, dimensions=self.arrival.dimensions)
+            bound = replace(
+                change, embedding=self.arrival.embedding, dimensions=self.arrival.dimensions, is_arrival=True
+            )
             self._writer.write(bound, self._place, beside=beside)
         self._place += 1
 
