@@ -83,12 +83,15 @@ def export(settings: Settings, _: int, folder: Path) -> float:
 
 
 def imported(settings: Settings, _: int, folder: Path) -> float:
-    """Seconds of an import."""
-    opened = open_stores(settings)
-    with opened.closing:
-        start = time.monotonic()
-        import_corpus(opened.stores, _CORPUS, folder=folder / "export")
-        return time.monotonic() - start
+    """Seconds of an import; as before the ingest, one into another store comes first."""
+    seconds = 0.0
+    for each in (Settings(store=f"hlgraph://{folder}/first"), settings):
+        opened = open_stores(each)
+        with opened.closing:
+            start = time.monotonic()
+            import_corpus(opened.stores, _CORPUS, folder=folder / "export")
+            seconds = time.monotonic() - start
+    return seconds
 
 
 def _measured(
