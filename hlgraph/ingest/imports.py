@@ -118,8 +118,10 @@ def import_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
         resume([one for one in pending if one.change.id != work.arrival.id], stores, corpus=corpus)
         if not work.is_done():
             work.check(is_begun=any(one.change.id == work.arrival.id for one in pending))
-            with stores.together(), stores.vectors.loading(corpus, dimensions=manifest.dimensions):
-                work.run()
+            with stores.together():
+                with stores.vectors.loading(corpus, dimensions=manifest.dimensions):
+                    work.write()
+                work.reveal()  # now that all rows are searchable
     size = sum(entry.size for entry in manifest.parts.values())
     return CorpusCopy(corpus, folder, manifest.corpus, manifest.records, size, work.left_out())
 
@@ -243,8 +245,8 @@ class _Import:
                 f"it: hlgraph domain clear --corpus {corpus}"
             )
 
-    def run(self) -> None:
-        """Write everything, then make the corpus visible."""
+    def write(self) -> None:
+        """Write everything, hidden."""
         self._done = self._writer.begin()
         with progress.step("import", self._manifest.records.get(Kind.STATEMENT, 0), unit="statements"):
             for batch in _joined(self._sources()):
@@ -256,6 +258,9 @@ class _Import:
             self._write(Change("", self._corpus, synonyms=synonyms))
         self._write_decisions(names)
         self._write_runs()
+
+    def reveal(self) -> None:
+        """Make the corpus visible."""
         self._writer.reveal({Kind(kind): number for kind, number in self._manifest.records.items()})
 
     def _sources(self) -> Iterator[_Batch]:
