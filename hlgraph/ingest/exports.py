@@ -427,8 +427,8 @@ class _Lines:
 
     def close(self) -> None:
         """End the file."""
-        self._out.close()
-        self._raw.close()
+        with self._raw:
+            self._out.close()
 
 
 class _Matrix:
@@ -449,9 +449,9 @@ class _Matrix:
         """End the file."""
         shape = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({self.rows}, {self._dimensions}), }}"
         text = shape.ljust(HEADER - 11) + "\n"
-        self._out.seek(0)
-        self._out.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
-        self._out.close()
+        with self._out:
+            self._out.seek(0)
+            self._out.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
 
 
 class _Export:
