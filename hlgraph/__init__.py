@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy as BuiltHierarchy
     from hlgraph.index.hierarchy import HierarchyQuery as HierarchyQuery
     from hlgraph.ingest.batches import BatchReport as BatchReport
+    from hlgraph.ingest.exports import CorpusCopy as CorpusCopy
     from hlgraph.ingest.options import IngestOptions as IngestOptions
     from hlgraph.ingest.plan import Plan as Plan
     from hlgraph.ingest.report import Failure as Failure
@@ -158,6 +159,7 @@ _LATER = {
         "index.hierarchy": "BuiltHierarchy HierarchyQuery",
         "ingest.batches": "BatchReport",
         "ingest.options": "IngestOptions",
+        "ingest.exports": "CorpusCopy",
         "ingest.plan": "Plan",
         "ingest.report": "Failure Report",
         "ingest.run": "Ingestion",

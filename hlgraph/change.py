@@ -216,6 +216,7 @@ class Change:
     renewal : progress of a renewal of topics
     calibration : the new scale of the cosines of the corpus; None keeps the old one
     part_count : number of parts of a :class:`LargeChange` that the journal recorded without their content; else 0
+    is_arrival : a change of an import, whose corpus is hidden. Its entry in the journal has no content, and ``part_count`` is 1
     """
 
     id: str
@@ -245,6 +246,7 @@ class Change:
     renewal: Renewal | None = None
     calibration: Calibration | None = None
     part_count: int = 0
+    is_arrival: bool = False
 
     def pieces(self) -> Iterator[Change]:
         """The records, links and moves, in pieces that fit into memory: the change itself, or the parts of a large one."""

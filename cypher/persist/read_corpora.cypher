@@ -3,6 +3,7 @@
 // params: -
 // columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, newest
 MATCH (c:Corpus)
+WHERE c.arriving IS NULL
 CALL (c) {
   MATCH (x:Change)
   WHERE x.corpus = c.name AND x.state = 'staged'

@@ -4,6 +4,7 @@
 // params: corpus
 // columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, applied, fields
 MATCH (c:Corpus {name: $corpus})
+WHERE c.arriving IS NULL
 CALL (c) {
   MATCH (x:Change)
   WHERE x.corpus = c.name AND x.state = 'staged'

@@ -3,4 +3,5 @@
 // params: corpus
 // columns: version, stamp
 MATCH (c:Corpus {name: $corpus})
+WHERE c.arriving IS NULL
 RETURN c.version AS version, c.stamp AS stamp

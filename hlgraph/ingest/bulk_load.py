@@ -34,7 +34,7 @@ from hlgraph.ingest.run import Run, run_here
 from hlgraph.records import Entity, Kind, Record, Source
 from hlgraph.stores import files
 from hlgraph.stores.batches import batched
-from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, CorpusReader, Found, Manifest
+from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, BulkReader, Found, Manifest
 from hlgraph.stores.migrate import running_version
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store
 
@@ -401,9 +401,9 @@ class _Load:
             )
 
 
-def _records(reader: CorpusReader) -> Iterator[tuple[tuple[Source, ...], Mapping[Kind, Sequence[Record]]]]:
+def _records(reader: BulkReader) -> Iterator[tuple[tuple[Source, ...], Mapping[Kind, Sequence[Record]]]]:
     """All records for the vector store in batches, each with the sources that must be written first."""
-    for change in reader.sources():
+    for change in reader.sources(has_facts=False):
         records: dict[Kind, Sequence[Record]] = {
             Kind.CHUNK: change.chunks,
             Kind.STATEMENT: change.statements,

@@ -170,6 +170,10 @@ def abandon(pending: Pending, stores: Stores) -> None:
     change = pending.change
     if pending.state is not ChangeState.STAGED:
         raise StoreError(f"change {change.id} is visible already; run any ingest or delete to finish it")
+    if change.is_arrival:
+        _undo_arrival(change.corpus, stores)
+        stores.graph.advance(change.id, ChangeState.DONE)
+        return
     written: dict[Kind, list[str]] = {
         Kind.SOURCE: [source.id for source, base in zip(change.sources, change.base_versions, strict=True) if base == 0]
     }
@@ -182,6 +186,15 @@ def abandon(pending: Pending, stores: Stores) -> None:
     stores.vectors.delete(change.corpus, {kind: ids for kind, ids in hidden.items() if ids})
     stores.graph.advance(change.id, ChangeState.DONE)
     _LOG.info("discarded change %s", change.id)
+
+
+def _undo_arrival(corpus: str, stores: Stores) -> None:
+    """Remove the hidden corpus of an import that did not end. Nothing else of the corpus exists."""
+    rows = {kind.value: stores.vectors.ids(kind, corpus) for kind in _WITH_VECTORS}
+    stores.vectors.delete(corpus, {kind: ids for kind, ids in rows.items() if ids})
+    if stores.graph.copies is not None:
+        stores.graph.copies.drop(corpus)
+    _LOG.info("removed an import of corpus %s that did not end", corpus)
 
 
 def _before(change: Change, stores: Stores) -> None:

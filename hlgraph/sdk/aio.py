@@ -318,6 +318,8 @@ class AsyncHLGraph(Awaited[HLGraph]):
     health = awaited(HLGraph.health)
     reconcile = awaited(HLGraph.reconcile)
     backup = awaited(HLGraph.backup)
+    export_corpus = awaited(HLGraph.export_corpus)
+    import_corpus = awaited(HLGraph.import_corpus)
 
     def in_corpus(self, name: str) -> Self:
         """See :meth:`HLGraph.in_corpus`; the threads are shared."""

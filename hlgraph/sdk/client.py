@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
+from hlgraph import progress
 from hlgraph.errors import AccessError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
+    from hlgraph.ingest.exports import CorpusCopy
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Report
     from hlgraph.ingest.run import Ingestion
@@ -758,6 +760,61 @@ class HLGraph:
         """
         self._opened  # noqa: B018 - raises once the graph is closed
         return back_up(self.settings, Path(target), on_progress=on_progress)
+
+    def export_corpus(self, folder: str | Path, *, on_progress: OnProgress | None = None) -> CorpusCopy:
+        """Write the corpus to a folder that any store can import. Writers of the corpus wait meanwhile; searches go on.
+
+        Two exports of the same content have equal bytes. After a kill the same call starts again.
+
+        Parameters
+        ----------
+        folder : the folder to make; a complete export of the same corpus is replaced
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        CorpusCopy
+            What was exported.
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus
+        InputError : the folder exists, and is no export of this corpus
+        StoreCorruptError : the store was altered since it was written
+        StoreUnavailableError : the disk is full
+        """
+        from hlgraph.ingest.exports import export_corpus
+
+        with progress.listening(on_progress):
+            return export_corpus(self._opened.stores, self.corpus, folder=Path(folder))
+
+    def import_corpus(self, folder: str | Path, *, on_progress: OnProgress | None = None) -> CorpusCopy:
+        """Make the corpus from an export of any store. It appears as a whole or not at all.
+
+        No model is called: vectors are part of the export. After a kill the same call continues, or starts again. If the exported
+        corpus has another name, all ids are computed anew, and communities and summaries are left out.
+
+        Parameters
+        ----------
+        folder : folder of the export
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        CorpusCopy
+            What was imported.
+
+        Raises
+        ------
+        InputError : the corpus is not empty, or the folder is no export
+        MigrationError : a newer hlgraph made the export
+        StoreCorruptError : a part of the export is missing or was altered
+        StoreUnavailableError : a disk is full, or a server does not answer
+        """
+        from hlgraph.ingest.imports import import_corpus
+
+        with progress.listening(on_progress):
+            return import_corpus(self._opened.stores, self.corpus, folder=Path(folder))
 
     @property
     def answers(self) -> Answers:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import InputError, SettingsError, UnknownNameError
 from hlgraph.settings import Settings, cache_folder
-from hlgraph.stores.bulk_copies import CorpusReader
+from hlgraph.stores.bulk_copies import BulkReader
 from hlgraph.stores.closing import Calls
 from hlgraph.stores.migrate import MigrationTarget
 from hlgraph.stores.protocols import Finding, GraphStore, Stores, VectorStore
@@ -251,7 +251,7 @@ class Bulk(NamedTuple):
     """
 
     scratch: Opened
-    reader: CorpusReader
+    reader: BulkReader
     graph: Neo4jBulkGraph
 
 

@@ -34,6 +34,7 @@ from hlgraph.stores.reads import Scope as Scope
 from hlgraph.where import Where
 
 if TYPE_CHECKING:
+    from hlgraph.stores.bulk_copies import Copies
     from hlgraph.stores.closing import Calls
     from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, RetentionStore
     from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
@@ -135,6 +136,7 @@ class GraphStore(_Closed, Protocol):
     domains : domains of corpora; None: the store keeps none
     retention : holds on sources, and the last receipt of each corpus; None: the store keeps none
     seals : checksums of records; None: the store has none
+    copies : reading and writing of whole corpora; None: the store has none
     """
 
     name: str = "this store"
@@ -144,6 +146,7 @@ class GraphStore(_Closed, Protocol):
     domains: DomainStore | None = None
     retention: RetentionStore | None = None
     seals: Seals | None = None
+    copies: Copies | None = None
 
     def lock(
         self, corpus: str | None = None, *, wait: float | None = None

@@ -164,6 +164,21 @@ def _empty(base: Base) -> None:
     shutil.rmtree(base.work)
 
 
+def _export(base: Base) -> None:
+    """Both corpora are exported, and a store without them is in their place."""
+    _build(base)
+    for name in ("default", "chat"):
+        assert call("export", str(base.work / name), "--corpus", name)[0] == 0
+    shutil.rmtree(base.work / "store")
+    assert call("ingest", str(base.docs / "town.txt"), "--corpus", "other")[0] == 0
+
+
+def _export_before(base: Base) -> None:
+    """The corpus was exported before its last change."""
+    assert call("export", str(base.work / "default"))[0] == 0
+    assert call("delete", str(base.docs / "mill.txt"))[0] == 0
+
+
 _COMMANDS = {
     "ingest, first": Command("ingest docs", _empty),
     "ingest, edited": Command("ingest docs --delete-missing", _edit, _GONE),
@@ -191,6 +206,10 @@ _COMMANDS = {
     "domain infer": Command("domain infer docs"),
     "domain clear": Command("domain clear", _set_domain),
     "reconcile": Command("reconcile --repair", _cut),
+    "export": Command("export work/export", kills=3),
+    "export, again": Command("export work/default", _export_before, kills=3),
+    "import": Command("import work/default", _export, kills=3),
+    "import, another name": Command("import work/default --corpus new", _export, kills=3),
     "failures retry": Command("failures retry {failure} --corpus chat"),
     "failures accept": Command("failures accept {failure} --file reply.json --corpus chat", kills=2),
     "failures drop": Command("failures accept {failure} --drop --corpus chat"),

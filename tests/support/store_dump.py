@@ -51,6 +51,8 @@ def dump(folder: Path, *, gone: Sequence[str] = ()) -> dict[str, object]:
         with closing(sqlite3.connect(cache)) as connection:
             result["cache"] = connection.execute("SELECT hex(text_hash) FROM vectors ORDER BY 1").fetchall()
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    exports = {path.parent for path in files if path.name == "sources.jsonl.gz"}
+    result["exports"] = [(path.parent.name, path.name, path.read_bytes()) for path in files if path.parent in exports]
     result["failures"] = [(path.parent.name, path.name) for path in files if "quarantine" in path.parts]
     result["deleted text"] = [
         (path.name, text) for path in files for text in gone if text.encode() in path.read_bytes()

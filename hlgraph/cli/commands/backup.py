@@ -11,6 +11,7 @@ import typer
 from hlgraph.cli.command import Invocation, argument, command, option
 
 if TYPE_CHECKING:
+    from hlgraph.ingest.exports import CorpusCopy
     from hlgraph.stores.protocols import Backup
 
 PLACE = 85  # position in the list of commands
@@ -62,6 +63,48 @@ def restore(
         done = restored(backup, settings, replace=replace)
     line = f"{settings.store} is the state of {done.at}: {done.files} files, {done.bytes:,} bytes"
     cli.show({**asdict(done), "restored_to": settings.store}, [line, *_unfinished(done)])
+
+
+@command(app, "export", "corpus", "wait", "quiet")
+def export(cli: Invocation, folder: Annotated[Path, argument("FOLDER", "The folder of the export.")]) -> None:
+    """Write a corpus to a folder that any store can import; others may search meanwhile, and write when it has ended.
+
+    It holds records, links, vectors, merges, communities, summaries and the domain, with a checksum for each file. Equal
+    corpora give equal bytes, whatever the store. A complete export of the same corpus in FOLDER is replaced. After a kill, the
+    same command starts again.
+
+    \b
+    Example:
+      hlgraph --store hlgraph://./my-graph export exports/my-corpus
+    """
+    with cli.connect("exporting") as graph:
+        done = graph.export_corpus(folder)
+    cli.show(done, [f"{done.folder} holds corpus {done.corpus!r}: {_counts(done)}, {done.bytes:,} bytes"])
+
+
+@command(app, "import", "corpus", "wait", "quiet")
+def import_(
+    cli: Invocation, folder: Annotated[Path, argument("FOLDER", "The folder that hlgraph export wrote.")]
+) -> None:
+    """Make a corpus from an export; it must be empty. It appears as a whole or not at all, and no model is called.
+
+    After a kill, the same command continues, or starts again. Under another name than that of the export all ids are computed
+    again, and communities and summaries are left out: build them again.
+
+    \b
+    Examples:
+      hlgraph --store neo4j://localhost:7687 import exports/my-corpus
+      hlgraph --store hlgraph://./my-graph import exports/my-corpus --corpus second
+    """
+    with cli.connect("importing") as graph:
+        done = graph.import_corpus(folder)
+    lines = [f"corpus {done.corpus!r} has what {done.folder} holds: {_counts(done)}"]
+    lines += [f"not imported under another name: {name}; build it again" for name in done.left_out]
+    cli.show(done, lines)
+
+
+def _counts(done: CorpusCopy) -> str:
+    return f"{done.records.get('source', 0):,} sources, {done.records.get('statement', 0):,} statements"
 
 
 def _unfinished(done: Backup) -> list[str]:

@@ -1,28 +1,41 @@
-"""Reads a corpus of the embedded store out in pieces of bounded size, for a bulk load."""
+"""Reads a corpus of the embedded store in pieces of bounded size, for an export or a bulk load, and writes an imported one."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, TypeVar
+
+import msgspec
 
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
 from hlgraph.records import Kind
 from hlgraph.stores.batches import batched
-from hlgraph.stores.bulk_copies import CorpusReader, NamedEntity, Relation
+from hlgraph.stores.bulk_copies import (
+    Arrival,
+    BulkReader,
+    Copies,
+    CorpusWriter,
+    NamedEntity,
+    Relation,
+    check_counts,
+)
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.rows import select
+from hlgraph.stores.embedded.derived import EmbeddedDomainStore
+from hlgraph.stores.embedded.rows import publish, select
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.subgraph import KINDS
 
-_NODES = 20_000
+_NODES = 5_000
 """Nodes of the sources that are read together; a larger source is read alone."""
 _ROWS = 20_000
 
 _C = "(SELECT c FROM corpus WHERE name = :corpus)"
-_SIZES = f"SELECT source, count(*) FROM node WHERE c = {_C} AND source IS NOT NULL GROUP BY source ORDER BY source"
+_SIZES = f"""
+    SELECT x.source, count(*), s.key FROM node AS x JOIN node AS s ON s.n = x.source
+    WHERE x.c = {_C} AND x.source IS NOT NULL GROUP BY x.source ORDER BY s.key"""
 _OF_SOURCES = "SELECT value FROM json_each(:sources)"
 # The chunks of some sources, in the order of their positions, lead to the links that they assert.
 _CHUNKS = f"""
@@ -44,6 +57,10 @@ _MENTIONS = f"""
 _SUPPORTS = f"""
     SELECT c.id, s.id, f.id {_CHUNKS} CROSS JOIN supports AS l ON l.chunk = c.n
     CROSS JOIN node AS s ON s.n = l.statement CROSS JOIN node AS f ON f.n = l.fact {_IN_ORDER}"""
+_ASSERTED = f"""
+    SELECT DISTINCT f.id, s.id, r.predicate, coalesce(o.id, ''), r.complement {_CHUNKS}
+    CROSS JOIN supports AS l ON l.chunk = c.n CROSS JOIN node AS f ON f.n = l.fact CROSS JOIN fact AS r ON r.n = f.n
+    CROSS JOIN node AS s ON s.n = r.subject LEFT JOIN node AS o ON o.n = r.object"""
 _FACTS = f"""
     SELECT node.id, s.id, r.predicate, coalesce(o.id, ''), r.complement FROM node CROSS JOIN fact AS r ON r.n = node.n
     CROSS JOIN node AS s ON s.n = r.subject LEFT JOIN node AS o ON o.n = r.object
@@ -51,18 +68,18 @@ _FACTS = f"""
 _ENTITIES = f"""
     SELECT node.id, r.name, r.kind, a.surface, a.kind, a.mentions FROM node CROSS JOIN entity AS r ON r.n = node.n
     LEFT JOIN alias AS a ON a.entity = node.n
-    WHERE node.c = {_C} AND node.kind = 5 ORDER BY node.n, a.surface, a.kind"""
+    WHERE node.c = {_C} AND node.kind = 5 ORDER BY node.key, a.surface, a.kind"""
 _RELATIONS = f"""
     SELECT s.id, o.id, l.predicate, l.facts FROM relates AS l CROSS JOIN node AS s ON s.n = l.subject AND s.c = {_C}
     CROSS JOIN node AS o ON o.n = l.object ORDER BY l.subject, l.object, l.predicate"""
 _SYNONYMS = f"""
     SELECT min(a.id, b.id), max(a.id, b.id), l.similarity FROM synonym AS l CROSS JOIN node AS a ON a.n = l.a AND a.c = {_C}
-    CROSS JOIN node AS b ON b.n = l.b ORDER BY l.a, l.b"""
+    CROSS JOIN node AS b ON b.n = l.b ORDER BY 1, 2"""
 
 _Item = TypeVar("_Item")
 
 
-class EmbeddedCorpusReader(CorpusReader):
+class EmbeddedCorpusReader(BulkReader):
     """One corpus of an embedded store; see :class:`hlgraph.stores.bulk_copies.CorpusReader`.
 
     Nobody writes to the store while it is read.
@@ -77,20 +94,20 @@ class EmbeddedCorpusReader(CorpusReader):
         self._database = database
         self._corpus = corpus
 
-    def sources(self) -> Iterator[Change]:
+    def sources(self, *, has_facts: bool = True) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
         numbers: list[int] = []
         nodes = 0
-        for source, size in self._rows(_SIZES, {}):
+        for source, size, _ in self._rows(_SIZES, {}):
             if numbers and nodes + size > _NODES:
-                yield self._slice(numbers)
+                yield self._slice(numbers, has_facts=has_facts)
                 numbers, nodes = [], 0
             numbers.append(source)
             nodes += size
         if numbers:
-            yield self._slice(numbers)
+            yield self._slice(numbers, has_facts=has_facts)
 
-    def _slice(self, sources: list[int]) -> Change:
+    def _slice(self, sources: list[int], *, has_facts: bool) -> Change:
         values = {"sources": json.dumps(sources)}
 
         def links(statement: str, make: Callable[[tuple[Any, ...]], _Item]) -> tuple[_Item, ...]:
@@ -112,10 +129,11 @@ class EmbeddedCorpusReader(CorpusReader):
             abouts=links(_NAMINGS, About._make) + links(_ABOUTS, About._make),
             mentions=links(_MENTIONS, MentionLink._make),
             supports=links(_SUPPORTS, Support._make),
+            facts=links(_ASSERTED, FactRow._make) if has_facts else (),
         )
 
     def facts(self) -> Iterator[Change]:
-        """See :meth:`CorpusReader.facts`."""
+        """See :meth:`BulkReader.facts`."""
         for rows in batched(self._rows(_FACTS, {}), _ROWS):
             yield Change("", self._corpus, facts=tuple(map(FactRow._make, rows)))
 
@@ -129,7 +147,7 @@ class EmbeddedCorpusReader(CorpusReader):
         yield from batched(entities, _ROWS)
 
     def relations(self) -> Iterator[list[Relation]]:
-        """See :meth:`CorpusReader.relations`."""
+        """See :meth:`BulkReader.relations`."""
         yield from batched(map(Relation._make, self._rows(_RELATIONS, {})), _ROWS)
 
     def synonyms(self) -> Iterator[list[Synonym]]:
@@ -145,3 +163,81 @@ class EmbeddedCorpusReader(CorpusReader):
             yield from rows
             with reading(self._database.path):
                 rows = cursor.fetchmany(_ROWS)
+
+
+_CACHE = 32 * 1024
+"""Pages of the database that an import may hold in memory, KiB."""
+
+
+class EmbeddedCorpusWriter(CorpusWriter):
+    """Writes a corpus in the transaction that the caller holds: nothing of it is visible before the commit.
+
+    Parameters
+    ----------
+    database : the store
+    arrival : the corpus
+    """
+
+    def __init__(self, database: Database, arrival: Arrival) -> None:
+        self._database = database
+        self._arrival = arrival
+
+    def is_there(self) -> bool:
+        """See :meth:`CorpusWriter.is_there`."""
+        query = "SELECT stamp FROM corpus WHERE name = ?"
+        row = self._database.writer().execute(query, (self._arrival.corpus,)).fetchone()
+        return row is not None and str(row[0]).startswith(self._arrival.mark)
+
+    def begin(self) -> int:
+        """See :meth:`CorpusWriter.begin`. After a kill there is nothing to continue from."""
+        arrival, connection = self._arrival, self._database.writer()
+        connection.execute(f"PRAGMA cache_size = -{_CACHE}")  # it changes more pages than memory should hold
+        connection.execute("INSERT OR IGNORE INTO corpus (name, ids) VALUES (?, ?)", (arrival.corpus, arrival.ids))
+        packed = None if arrival.calibration is None else msgspec.json.encode(arrival.calibration).decode()
+        connection.execute(
+            "UPDATE corpus SET ids = ?, embedding = ?, dimensions = ?, calibration = ? WHERE name = ?",
+            (arrival.ids, arrival.embedding, arrival.dimensions, packed, arrival.corpus),
+        )
+        return 0
+
+    def write(self, change: Change, place: int, *, beside: Callable[[], object] = tuple) -> None:  # noqa: ARG002 - begins at 0
+        """See :meth:`CorpusWriter.write`."""
+        beside()
+        with self._database.transaction() as connection:
+            publish(connection, change)
+
+    def version(self) -> int:
+        """See :meth:`CorpusWriter.version`."""
+        query = "SELECT version FROM corpus WHERE name = ?"
+        (version,) = self._database.writer().execute(query, (self._arrival.corpus,)).fetchone()
+        return int(version)
+
+    def reveal(self, records: Mapping[Kind, int]) -> None:
+        """See :meth:`CorpusWriter.reveal`. The caller commits."""
+        arrival, connection = self._arrival, self._database.writer()
+        (c,) = connection.execute("SELECT c FROM corpus WHERE name = ?", (arrival.corpus,)).fetchone()
+        rows = connection.execute("SELECT kind, count(*) FROM node WHERE c = ? GROUP BY kind", (c,))
+        check_counts(arrival.corpus, wanted=records, present={KINDS[kind]: number for kind, number in rows})
+        # There is no image of an earlier state to patch.
+        connection.execute("DELETE FROM image_change WHERE c = ?", (c,))
+        connection.execute("UPDATE corpus SET stamp = ? WHERE c = ?", (arrival.new_mark(), c))
+        if arrival.domain is not None:
+            EmbeddedDomainStore(self._database).write(arrival.corpus, arrival.domain)
+
+
+class EmbeddedCopies(Copies):
+    """Whole corpora of the store in one directory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def reader(self, corpus: str) -> EmbeddedCorpusReader:
+        """See :meth:`Copies.reader`."""
+        return EmbeddedCorpusReader(self._database, corpus)
+
+    def writer(self, arrival: Arrival) -> EmbeddedCorpusWriter:
+        """See :meth:`Copies.writer`."""
+        return EmbeddedCorpusWriter(self._database, arrival)
+
+    def drop(self, corpus: str) -> None:
+        """See :meth:`Copies.drop`. An import that did not end has left nothing."""

@@ -21,6 +21,7 @@ from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
+from hlgraph.stores.embedded.copying import EmbeddedCopies
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import (
     EmbeddedDerivedStore,
@@ -89,6 +90,7 @@ class EmbeddedGraphStore(GraphStore):
         self.domains = EmbeddedDomainStore(database)
         self.retention = EmbeddedRetentionStore(database)
         self.seals = EmbeddedSeals(database)
+        self.copies = EmbeddedCopies(database)
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._graphs = Graphs(database)

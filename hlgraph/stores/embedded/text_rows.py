@@ -14,7 +14,7 @@ import struct
 import zlib
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -352,7 +352,7 @@ def ranked(
     *,
     texts: int,
     length: int,
-    only: Callable[[NDArray[np.int64]], Container[int]] | None = None,
+    only: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rows with their scores by BM25 (k1 1.2, b 0.75), in the order of rows.
 
@@ -362,7 +362,7 @@ def ranked(
     blocks : word, first row and entries of each block
     texts : number of rows of the index
     length : number of words of all rows
-    only : chooses the rows that count, of those with a word; ``length`` is then that of these rows alone. None: all
+    only : the rows that count, ascending: ``texts`` and ``length`` are then those of these rows, with a word. None: all
     """
     lists: dict[str, list[tuple[int, bytes]]] = {}
     for word, first, block in blocks:
@@ -375,8 +375,8 @@ def ranked(
     counted = texts
     if only is not None:
         there, starts = np.unique(rows, return_index=True)
-        chosen = only(there)
-        is_in = np.array([n in chosen for n in there.tolist()], dtype=bool)
+        is_in = np.isin(there, only, assume_unique=True)
+        texts = len(only)
         counted, length = int(is_in.sum()), int(lengths[starts[is_in]].sum())
         is_kept = np.isin(rows, there[is_in])
         terms, rows, lengths, counts = terms[is_kept], rows[is_kept], lengths[is_kept], counts[is_kept]

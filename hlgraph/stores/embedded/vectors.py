@@ -255,6 +255,7 @@ _Read = TypeVar("_Read")
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND key IN (SELECT hlgraph_key(value) FROM json_each(:ids))"
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
 _GATHER = 20  # rows are gathered if they are fewer than one in this many
+_SIGHTS = 64  # lists of rows of callers that are kept
 _THREADED = 50_000  # minimum number of rows before a product uses threads
 _FEW = 100  # maximum number of vectors for which products with all rows are faster than an index of the rows
 
@@ -271,6 +272,7 @@ class EmbeddedVectorStore(VectorStore):
         database.at_end.append(functools.partial(clean_files, database))
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
+        self._sights: dict[tuple[object, ...], NDArray[np.int64]] = {}
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
 
@@ -422,9 +424,27 @@ class EmbeddedVectorStore(VectorStore):
             keep &= view.is_of("sources", self._allowed(query.corpus, query.where))
         return np.flatnonzero(keep)
 
-    def _number(self, view: View, query: VectorQuery) -> int:
-        rows = self._admitted(view, query)
-        return len(view) if rows is None else len(rows)
+    def _in_sight(
+        self,
+        query: VectorQuery,
+        totals: tuple[int, int, int],
+        *,
+        statement: str,
+        values: Mapping[str, str | int | float],
+    ) -> NDArray[np.int64]:
+        """The numbers of all rows that a query may see, ascending; kept until a source or the rows of the matrix change."""
+        connection = self._database.reader()
+        version = connection.execute("SELECT version FROM vector_source_version").fetchone()[0]
+        key = (*totals, query.where, version)
+        is_shared = query.among is None and not query.hidden
+        rows = self._sights.get(key) if is_shared else None
+        if rows is None:
+            rows = np.array([n for (n,) in connection.execute(statement, values)], dtype=np.int64)
+            if is_shared:
+                if len(self._sights) >= _SIGHTS:
+                    self._sights.clear()
+                self._sights[key] = rows
+        return rows
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
         connection = self._database.reader()
@@ -456,7 +476,7 @@ class EmbeddedVectorStore(VectorStore):
             inside += " AND v.id IN (SELECT value FROM json_each(:among))"
             values["among"] = json.dumps(query.among)
         wanted = query_words(terms)
-        lists, admitted = script("search_text")
+        lists, admitted, every = script("search_text")
         # The totals, the lists and the rows are of one state.
         with reading(self._database.path), self._database.snapshot():
             connection = self._database.reader()
@@ -469,23 +489,19 @@ class EmbeddedVectorStore(VectorStore):
             of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
             values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
 
-            def named(numbers: NDArray[np.int64]) -> dict[int, str]:
-                rows = json.dumps(numbers.tolist())
-                return dict(connection.execute(admitted.format(inside=inside), {**values, "rows": rows}))
-
-            texts = (
-                self._read(query.kind, query.corpus, lambda view: self._number(view, query))
+            only = (
+                self._in_sight(query, row, statement=every.format(inside=inside), values=values)
                 if query.is_alone
-                else row[1]
+                else None
             )
-            only = named if query.is_alone else None
             with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
                 blocks = connection.execute(lists, of).fetchall()
-                rows, scores = ranked(wanted, blocks, texts=texts or 0, length=row[2], only=only)
+                rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2], only=only)
                 call.rows = len(rows)
             hits: list[Hit] = []
             for part in best_first(scores, 2 * k):
-                names = named(rows[part])
+                values["rows"] = json.dumps(rows[part].tolist())
+                names = dict(connection.execute(admitted.format(inside=inside), values))
                 pairs = zip(rows[part].tolist(), scores[part].tolist(), strict=True)
                 hits += sorted((Hit(names[n], score) for n, score in pairs if n in names), key=_best)
                 if len(hits) >= k:

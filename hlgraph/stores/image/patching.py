@@ -252,6 +252,8 @@ class Stored(NamedTuple):
 def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
     """Whether a change gets a list: it is no repair, which alters sources that it does not name, and neither large nor in parts.
 
+    An import gets none: its corpus is new, so there is no image to patch.
+
     Parameters
     ----------
     change : the change
@@ -260,7 +262,7 @@ def is_listed(change: Change, vanished: Mapping[str, Sequence[str]]) -> bool:
     links = (change.placements, change.abouts, change.mentions, change.supports, change.synonyms, change.moves)
     size = max(sum(map(len, links)), sum(map(len, vanished.values())))
     is_repair = change.recounted or change.doubted or (change.removed_chunks and not change.sources)
-    return not is_repair and size <= MOST and not isinstance(change, LargeChange)
+    return not (is_repair or change.is_arrival) and size <= MOST and not isinstance(change, LargeChange)
 
 
 def shared(change: Change, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]) -> list[str]:

@@ -28,7 +28,7 @@ from hlgraph import progress
 from hlgraph.change import Change
 from hlgraph.errors import InputError
 from hlgraph.stores import files, migrate
-from hlgraph.stores.bulk_copies import ARGUMENTS, MANIFEST, CorpusReader, Found, ImportFile, Manifest, NamedEntity
+from hlgraph.stores.bulk_copies import ARGUMENTS, MANIFEST, BulkReader, Found, ImportFile, Manifest, NamedEntity
 from hlgraph.stores.neo4j import rows
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.migrations import Neo4jTarget
@@ -111,7 +111,7 @@ _TABLES = (
 )
 
 
-def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix: str) -> tuple[ImportFile, ...]:
+def write(reader: BulkReader, folder: Path, *, corpus: str, load: str, prefix: str) -> tuple[ImportFile, ...]:
     """Write all import files of a corpus, and the file with the import arguments.
 
     Parameters
@@ -134,7 +134,7 @@ def write(reader: CorpusReader, folder: Path, *, corpus: str, load: str, prefix:
     with ExitStack() as closing:
         import_files = {table.name: closing.enter_context(_File(folder, table, corpus=corpus)) for table in _TABLES}
         import_files["loads"].write([{"id": load}])
-        for change in reader.sources():
+        for change in reader.sources(has_facts=False):
             for name, batch in _of_sources(change):
                 import_files[name].write(batch)
             progress.advance("write files", len(change.statements))
@@ -306,7 +306,7 @@ class Neo4jBulkGraph:
         counts = self._server.ask("admin/count_labels", corpus=corpus)
         return Found("", "", {item["label"]: item["number"] for item in counts})
 
-    def write_files(self, reader: CorpusReader, folder: Path, *, manifest: Manifest) -> Manifest:
+    def write_files(self, reader: BulkReader, folder: Path, *, manifest: Manifest) -> Manifest:
         """Write the import files, their arguments and the manifest to a folder. Return the manifest with its list of files.
 
         Parameters
@@ -348,7 +348,7 @@ class Neo4jBulkGraph:
         with self._leases.held(corpus):
             yield
 
-    def complete(self, manifest: Manifest, reader: CorpusReader) -> None:
+    def complete(self, manifest: Manifest, reader: BulkReader) -> None:
         """Restore lists and write source metadata, which import files cannot represent.
 
         Running it again changes nothing. The caller must hold the lock.
@@ -360,7 +360,7 @@ class Neo4jBulkGraph:
         """
         with progress.step("complete", manifest.records.get("source", 0), unit="sources"):
             self._server.schema(self._server.text(name) for name in _MENDED)
-            for change in reader.sources():
+            for change in reader.sources(has_facts=False):
                 self._write_sources(rows.source_rows(change))
                 progress.advance("complete", len(change.sources))
 

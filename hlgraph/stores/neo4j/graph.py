@@ -25,6 +25,7 @@ from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, renamed
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
+from hlgraph.stores.neo4j.copying import Neo4jCopies
 from hlgraph.stores.neo4j.derived import (
     Neo4jDerivedStore,
     Neo4jDomainStore,
@@ -243,16 +244,15 @@ class Neo4jGraphStore(GraphStore):
         self.ranker = GdsRanker(server, fallback=PulledRanker(self))
         self.image_ranker = ImageRanker(self)
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
-        self.derived = Neo4jDerivedStore(server, self.leases)
+        self.derived, self.domains = Neo4jDerivedStore(server, self.leases), Neo4jDomainStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
-        self.domains, self.retention = Neo4jDomainStore(server, self.leases), Neo4jRetentionStore(server, self.leases)
+        self.retention, self.copies = Neo4jRetentionStore(server, self.leases), Neo4jCopies(server, self.leases)
         self._filters = Filters(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
         self._warming = Warming(server)
-        self._has_searches = False
         self._corpora = Corpora(server, images, on_migrated=self._look_again)
         self._staged: Change | None = None
-        self._has_schema = False
+        self._has_searches = self._has_schema = False
 
     def close(self) -> None:
         """Close the connections."""

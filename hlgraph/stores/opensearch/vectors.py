@@ -90,7 +90,7 @@ class OpenSearchVectorStore(VectorStore):
         self._guard = threading.Lock()
         self._newest = migrate.discover(self.target.kind)[-1].version
         self._is_checked = False
-        self._is_loading = False
+        self._loading: set[str] = set()
 
     def close(self) -> None:
         """Close the connections."""
@@ -120,7 +120,8 @@ class OpenSearchVectorStore(VectorStore):
             written.append(home.alias)
         pairs = zip(homes, batch.blocks, strict=True)
         at_once([partial(self._write_rows, home, block, batch.change_id) for home, block in pairs])
-        self._refresh(written)
+        if batch.corpus not in self._loading:
+            self._refresh(written)
 
     def _write_rows(self, home: Home, block: VectorBlock, change_id: str) -> None:
         self._write(home, lambda now: row_items(block, change_id, home=now, is_smile=self.connection.reads_smile))
@@ -155,11 +156,11 @@ class OpenSearchVectorStore(VectorStore):
         homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
         homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
         kept = writes.begin(self.connection, homes)
-        self._is_loading = True
+        self._loading.add(corpus)
         try:
             yield
         finally:
-            self._is_loading = False
+            self._loading.discard(corpus)
             writes.end(self.connection, kept)
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
@@ -227,7 +228,7 @@ class OpenSearchVectorStore(VectorStore):
 
     def _refresh(self, aliases: Sequence[str]) -> None:
         """Refresh the indexes of a batch once; waiting for the periodic refresh would take up to 30 s."""
-        if aliases and not self._is_loading and not self.connection.is_serverless:
+        if aliases and not self.connection.is_serverless:
             self.connection.command("POST", f"/{','.join(dict.fromkeys(aliases))}/_refresh")
 
     # Reading

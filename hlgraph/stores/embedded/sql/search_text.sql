@@ -6,3 +6,7 @@ ORDER BY w.key, p.first;
 -- the caller. Parameters: :file, :rows and :hidden (JSON arrays), :corpus in {inside}.
 SELECT v.n, v.id FROM json_each(:rows) AS w CROSS JOIN vector AS v ON v.n = w.value CROSS JOIN vector_origin AS o ON o.o = v.origin
 WHERE v.file = :file AND o.change NOT IN (SELECT value FROM json_each(:hidden)) AND {inside};
+
+-- All rows of one matrix that a search may see. Parameters: :file, :hidden, those in {inside}.
+SELECT v.n FROM vector AS v CROSS JOIN vector_origin AS o ON o.o = v.origin
+WHERE v.file = :file AND o.change NOT IN (SELECT value FROM json_each(:hidden)) AND {inside} ORDER BY v.n;

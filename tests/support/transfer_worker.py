@@ -1,0 +1,66 @@
+"""An import into servers that is killed at a moment of it: a script with the arguments SETTINGS FOLDER MOMENT.
+
+A moment is the beginning or the end of a transaction of Neo4j or of a write to the vector store, counted from 1; 0 kills at none.
+An error of hlgraph ends it with code 3.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hlgraph import connect
+from hlgraph.errors import HLGraphError
+from hlgraph.ingest import imports
+from hlgraph.settings import load
+from hlgraph.stores.neo4j.server import Server
+from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
+from hlgraph.testing.embedder import WordEmbedder
+
+NODES = 60
+"""Records of one change: the import has several."""
+
+
+class Moments:
+    """Counts the moments; the process ends at the one with this number."""
+
+    def __init__(self, kill_at: int = 0) -> None:
+        self.count = 0
+        self._kill_at = kill_at
+        self._guard = threading.Lock()
+
+    def pass_one(self) -> None:
+        with self._guard:
+            self.count += 1
+            if self.count == self._kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def arm(self, patch: Callable[[Any, str, Any], None]) -> None:
+        """Small changes, and moments around each write."""
+        patch(imports, "_NODES", NODES)
+        for owner, name in ((Server, "write"), (OpenSearchVectorStore, "upsert")):
+            patch(owner, name, self._around(getattr(owner, name)))
+
+    def _around(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **named: Any) -> Any:
+            self.pass_one()
+            result = real(*args, **named)
+            self.pass_one()
+            return result
+
+        return call
+
+
+if __name__ == "__main__":
+    try:
+        Moments(int(sys.argv[3])).arm(setattr)
+        with connect(load(sys.argv[1]), embedder=WordEmbedder(48)) as graph:
+            graph.import_corpus(Path(sys.argv[2]))
+    except HLGraphError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.exit(3)
