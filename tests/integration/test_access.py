@@ -19,6 +19,7 @@ from thoroughness import cases
 import hlgraph
 from hlgraph.answer.tables import TableReader
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
+from hlgraph.ids import entity_id
 from hlgraph.records import Document, Kind
 from hlgraph.retrieve.request import SearchRequest
 from hlgraph.retrieve.session import Session
@@ -26,6 +27,7 @@ from hlgraph.sdk.aio import AsyncHLGraph
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores import trace
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
+from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.leakage import History, leaks
 from hlgraph.where import Caller
@@ -277,3 +279,28 @@ def test_an_entity_has_the_names_of_its_mentions_in_a_scope(papers: HLGraph) -> 
     assert "Mara Quill" in names["public"]
     assert "MARA QUILL" in names["finance"]
     assert not names["public"] & {"MARA QUILL", "Ivo Brandt", "Petra Voss"}
+
+
+def test_a_hidden_name_joins_no_names_in_sight(opened: Opened) -> None:
+    said = [
+        Document("doc:1", "Mara Quill left Tessing.", metadata={"acl": "public"}),
+        Document("doc:2", "Petra Voss sold Gannow. Ivo Brandt visited Gannow.", metadata={"acl": "public"}),
+        Document("doc:3", "Orsel Works paid Mara Quill.", metadata={"acl": "board"}),
+    ]
+
+    def found(graph: HLGraph) -> list[tuple[str, float]]:
+        pieces = graph.as_caller({"public"}).search("What did Mara Quill sell?", strategy="path").evidence
+        return [(piece.text, piece.score) for piece in pieces]
+
+    with opened() as graph:
+        graph.ingest(said)
+        before = found(graph)
+        decisions = [
+            Decision(graph.corpus, *(entity_id(graph.corpus, name) for name in names), Verdict.SAME, Decider.PERSON)
+            for names in (("Mara Quill", "Orsel Works"), ("Orsel Works", "Petra Voss"))
+        ]
+        stores = graph.ingestion.opened.stores
+        assert stores.graph.merges is not None
+        with stores.graph.lock(graph.corpus):
+            stores.graph.merges.save(graph.corpus, decisions)
+        assert found(graph) == before
