@@ -304,3 +304,19 @@ def test_a_hidden_name_joins_no_names_in_sight(opened: Opened) -> None:
         with stores.graph.lock(graph.corpus):
             stores.graph.merges.save(graph.corpus, decisions)
         assert found(graph) == before
+
+
+def test_the_steps_do_not_count_summaries_out_of_sight(opened: Opened) -> None:
+    said = [Document(f"doc:{at}", f"# A\n\nMara Quill left Tessing {at}.", metadata={"acl": "public"}) for at in (1, 2)]
+    hidden = [Document(f"doc:h{at}", f"# B\n\nOrsel Works paid Ivo Brandt {at}.") for at in range(9)]
+    steps = []
+    for sources in (said, said + hidden):
+        with opened() as graph:
+            graph.ingest(sources)
+            graph.hierarchy.build()
+            graph.ingest(hidden[:1])  # and it is stale
+            view = graph.as_caller({"public"})
+            explain = view.search("Who left Tessing?", strategy="hierarchy", explain=True).explain
+            steps.append(([(step.name, step.count, step.details) for step in explain.steps], explain.round_trips))
+    assert steps[0] == steps[1]
+    assert steps[0][0]
