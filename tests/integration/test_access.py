@@ -163,6 +163,16 @@ def test_a_document_whose_groups_cannot_be_read_is_refused_alone(opened: Opened,
         assert report.sources_added == 3
 
 
+@pytest.mark.parametrize("groups", ["[]", "{read: [finance]}", "[[finance]]", "''", "true"])
+def test_a_file_whose_groups_cannot_be_read_is_refused(opened: Opened, tmp_path: Path, groups: str) -> None:
+    (tmp_path / "a.md").write_text(f"---\nacl: {groups}\n---\n\nMara Quill left.\n")
+    (tmp_path / "b.md").write_text("---\nacl:\n---\n\nIvo Brandt left.\n")
+    with opened() as graph:
+        report = graph.ingest([tmp_path / "a.md", tmp_path / "b.md"])
+        assert [Path(failure.uri).name for failure in report.failed] == ["a.md"]
+        assert graph.groups.list() == {"": 1}
+
+
 def test_groups_come_from_front_matter_and_columns(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\nacl: [finance, board]\n---\n\nMara Quill left.\n")
     (tmp_path / "b.csv").write_text("id,text,acl\n1,Ivo Brandt left.,board; works\n")
