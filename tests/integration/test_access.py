@@ -17,6 +17,7 @@ from command_line import call
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.answer import AnswerRequest
 from hlgraph.answer.tables import TableReader
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import entity_id
@@ -330,3 +331,13 @@ def test_the_steps_do_not_count_summaries_out_of_sight(opened: Opened) -> None:
             steps.append(([(step.name, step.count, step.details) for step in explain.steps], explain.round_trips))
     assert steps[0] == steps[1]
     assert steps[0][0]
+
+
+def test_plans_and_questions_see_every_source(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLGRAPH_CHAT", "openai:m")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    said = [Document(f"doc:{at}", f"Mara Quill mended the mill {at}.", "The mill") for at in range(1901, 1905)]
+    with opened() as graph:
+        graph.ingest(said, acl="public")
+        assert graph.answers.plan(AnswerRequest(question="Who mended the mill?")).statements > 0
+        assert graph.questions.plan(1, kinds=["null"])[0].calls > 0
