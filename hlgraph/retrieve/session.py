@@ -592,8 +592,7 @@ class Session:
         if missing:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
-                is_shared = kind in (Kind.ENTITY, Kind.FACT)
-                scope = self.scope if is_shared and self.request.is_alone else replace(self.scope, where=None)
+                scope = self.scope if self.request.is_alone else replace(self.scope, where=None)
                 records = {item.id: item for item in self._stores.graph.records(kind, missing, scope=scope)}
             self._read.update({(kind, item): records.get(item) for item in missing})
 

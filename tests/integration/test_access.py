@@ -8,9 +8,9 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from command_line import call
@@ -21,8 +21,9 @@ from hlgraph.answer import AnswerRequest
 from hlgraph.answer.tables import TableReader
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import entity_id
-from hlgraph.records import Document, Kind
-from hlgraph.retrieve.request import SearchRequest
+from hlgraph.records import Document, Hit, Kind
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
 from hlgraph.sdk.aio import AsyncHLGraph
 from hlgraph.sdk.client import HLGraph
@@ -341,3 +342,24 @@ def test_plans_and_questions_see_every_source(opened: Opened, monkeypatch: pytes
         graph.ingest(said, acl="public")
         assert graph.answers.plan(AnswerRequest(question="Who mended the mill?")).statements > 0
         assert graph.questions.plan(1, kinds=["null"])[0].calls > 0
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A retriever of one's own, which knows the ids of hidden statements."""
+
+    ids: tuple[str, ...]
+    unit: ClassVar[Unit] = "statement"
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        hits = [Hit(item, 1.0) for item in self.ids]
+        session.note_seeds(Kind.STATEMENT, hits)
+        return Ranked(Kind.STATEMENT, hits, {})
+
+
+def test_a_retriever_of_ones_own_reads_nothing_out_of_sight(papers: HLGraph) -> None:
+    store = papers.ingestion.opened.stores.graph
+    ids = tuple(record.id for record in store.find(Kind.STATEMENT, SESSION.Scope("default")))
+    result = papers.as_caller({"public"}).search("Who?", strategy=Listed(ids), explain=True)
+    assert [piece.source.uri for piece in result.evidence] == ["doc:open"]
+    assert "million" not in result.explain.to_text() + result.explain.to_html()
