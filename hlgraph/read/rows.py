@@ -37,7 +37,7 @@ from hlgraph.read.content import (
 )
 from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue, Scalar
-from hlgraph.text import canonical_time
+from hlgraph.text import ACL, canonical_time
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
@@ -160,6 +160,8 @@ def metadata_of(
         value = value_of(leaf)
         if value is not None:
             metadata.setdefault(clean(name), value)
+    if not path and isinstance(tree.get(ACL), Mapping | list):
+        metadata.setdefault(ACL, ())  # groups that cannot be read: the document is refused, not stored without groups
     return metadata
 
 

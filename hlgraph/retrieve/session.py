@@ -562,12 +562,11 @@ class Session:
         """The entities that merges join, of those in sight; the store reads them once per version of the corpus."""
         store = self._stores.graph.merges
         aliases = {} if store is None else store.aliases(self.request.corpus, version=self._corpus.version)
-        if not aliases or not self.request.is_alone:
+        if store is None or not aliases or not self.request.is_alone:
             return aliases
         if self._groups is None:
             inside = set(self.entities())
-            groups = {tuple(one for one in group if one in inside) for group in aliases.values()}
-            self._groups = {name: group for group in groups if len(group) > 1 for name in group}
+            self._groups = store.aliases(self.request.corpus, version=self._corpus.version, among=inside)
         return self._groups
 
     def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[_R]) -> dict[str, _R]:
@@ -593,8 +592,7 @@ class Session:
         if missing:
             self.round_trips += 1
             with trace.step(f"read {kind}"):
-                is_shared = kind in (Kind.ENTITY, Kind.FACT)
-                scope = self.scope if is_shared and self.request.is_alone else replace(self.scope, where=None)
+                scope = self.scope if self.request.is_alone else replace(self.scope, where=None)
                 records = {item.id: item for item in self._stores.graph.records(kind, missing, scope=scope)}
             self._read.update({(kind, item): records.get(item) for item in missing})
 

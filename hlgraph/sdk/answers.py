@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from hlgraph.models.executor import asking_about
 from hlgraph.progress import OnProgress, listening
 from hlgraph.sdk.arguments import checked, parsed
 from hlgraph.sdk.batches import planning_executor
+from hlgraph.where import Caller
 
 if TYPE_CHECKING:
     from hlgraph.answer.answering import AnswerRequest
@@ -171,6 +172,7 @@ class Answers:
         from hlgraph.retrieve import SearchRequest, search
 
         asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
+        asked = replace(asked, caller=Caller(operates=True))
         with planning_executor(self.models.chat_asked_for, self.settings) as executor:
             rehearsal = Rehearsal(executor)
             names: list[str] = []

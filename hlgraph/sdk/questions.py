@@ -36,7 +36,7 @@ class Questions:
     """
 
     def __init__(self, graph: HLGraph) -> None:
-        self._graph = graph
+        self._graph = graph.as_operator()  # questions are made and checked with every source
 
     @checking
     def make(

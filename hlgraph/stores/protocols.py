@@ -9,7 +9,7 @@ the vector store until the change is published: the caller drops a hit whose rec
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hlgraph.algorithms.merging import Groups
+from hlgraph.algorithms.merging import Groups, Pair
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError, StoreError, UnknownNameError
@@ -937,7 +937,7 @@ class Decision:
 class MergeStore(ABC):
     """Decisions about the entities of a corpus. Saving or dropping one raises the version of the corpus."""
 
-    _aliases: dict[str, tuple[int, Aliases]]
+    _aliases: dict[str, tuple[int, tuple[Pair, ...], Aliases]]
 
     def __init__(self) -> None:
         self._aliases = {}
@@ -946,22 +946,23 @@ class MergeStore(ABC):
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """All decisions of a corpus, by id."""
 
-    def aliases(self, corpus: str, *, version: int) -> Aliases:
+    def aliases(self, corpus: str, *, version: int, among: Set[str] | None = None) -> Aliases:
         """The groups of merged entities of a corpus, cached for one version. Thread-safe: the last read wins.
 
         Parameters
         ----------
         corpus : name of the corpus
         version : version of the corpus that the caller reads
+        among : join only these entities, so that no other one is between them; None: all
         """
         cached = self._aliases.get(corpus)
         if cached is None or cached[0] != version:
-            groups = self._groups(corpus, version).all()
-            cached = self._aliases[corpus] = (version, {name: group for group in groups for name in group})
-        return cached[1]
+            pairs = self._pairs(corpus, version)
+            cached = self._aliases[corpus] = (version, pairs, _aliases_of(pairs))
+        return cached[2] if among is None else _aliases_of(pair for pair in cached[1] if among >= set(pair))
 
-    def _groups(self, corpus: str, version: int) -> Groups:  # noqa: ARG002
-        return grouped(self.decisions(corpus))
+    def _pairs(self, corpus: str, version: int) -> tuple[Pair, ...]:  # noqa: ARG002
+        return tuple(item.pair for item in self.decisions(corpus) if item.verdict is Verdict.SAME)
 
     @abstractmethod
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
@@ -992,3 +993,7 @@ class MergeStore(ABC):
 def grouped(decisions: Iterable[Decision]) -> Groups:
     """The groups of entities that these decisions merge."""
     return Groups(item.pair for item in decisions if item.verdict is Verdict.SAME)
+
+
+def _aliases_of(pairs: Iterable[Pair]) -> Aliases:
+    return {name: group for group in Groups(pairs).all() for name in group}

@@ -40,7 +40,7 @@ FILTERS = (None, "year >= 2010", "kind = 'report' or not exists year")
 """Filters of the kit."""
 _NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmoon Bridge", "Orsel Works", "Petra Voss")
 _VERBS = ("designed", "visited", "sold", "paid", "left")
-_MERGED = ("Mara Quill", "Quill Mara")
+_MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
 _DIGITS = 6
 _ASKED = "3"
 
@@ -76,7 +76,7 @@ class History:
 
     @classmethod
     def of(cls, seed: int, *, sources: int = 8) -> History:
-        """A random history: sources are ingested, edited, moved to other groups, deleted, and two names merged.
+        """A random history: sources are ingested, edited, moved to other groups, deleted, and names merged.
 
         Parameters
         ----------
@@ -149,16 +149,17 @@ def _document(chance: random.Random, number: int) -> Document:
 
 
 def _merge(graph: HLGraph) -> None:
-    """Decide that two names are one, if both are there."""
+    """Decide that names are one, pair by pair, if both are there."""
     stores = graph.ingestion.opened.stores
-    pair = (entity_id(graph.corpus, _MERGED[0]), entity_id(graph.corpus, _MERGED[1]))
-    decision = Decision(graph.corpus, *pair, Verdict.SAME, Decider.PERSON, at="2026-01-02T03:04:05+00:00")
-    with (
-        stores.graph.lock(graph.corpus),
-        contextlib.suppress(StoreConflictError),
-    ):  # unless a source has only one of them
-        if stores.graph.merges is not None:
-            stores.graph.merges.save(graph.corpus, [decision])
+    for names in itertools.pairwise(_MERGED):
+        pair = (entity_id(graph.corpus, names[0]), entity_id(graph.corpus, names[1]))
+        decision = Decision(graph.corpus, *pair, Verdict.SAME, Decider.PERSON, at="2026-01-02T03:04:05+00:00")
+        with (
+            stores.graph.lock(graph.corpus),
+            contextlib.suppress(StoreConflictError),
+        ):  # unless a source has only one of them
+            if stores.graph.merges is not None:
+                stores.graph.merges.save(graph.corpus, [decision])
 
 
 def leaks(

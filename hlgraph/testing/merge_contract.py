@@ -112,6 +112,8 @@ class MergeStoreContract:
         save(stores, decision("Tessing", "Orne", verdict=Verdict.DIFFERENT))
         group = tuple(sorted(map(_id, ("Mara Quill", "Ivo Brandt", "Orne"))))
         assert merges(stores).aliases(CORPUS, version=_version(stores)) == dict.fromkeys(group, group)
+        ends = {_id("Mara Quill"), _id("Orne")}  # joined by Ivo Brandt alone
+        assert merges(stores).aliases(CORPUS, version=_version(stores), among=ends) == {}
         drop(stores, decision("Ivo Brandt", "Orne"))
         pair = tuple(sorted(map(_id, ("Mara Quill", "Ivo Brandt"))))
         assert merges(stores).aliases(CORPUS, version=_version(stores)) == dict.fromkeys(pair, pair)

@@ -8,24 +8,28 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from command_line import call
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.answer import AnswerRequest
 from hlgraph.answer.tables import TableReader
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
-from hlgraph.records import Document, Kind
-from hlgraph.retrieve.request import SearchRequest
+from hlgraph.ids import entity_id
+from hlgraph.records import Document, Hit, Kind
+from hlgraph.retrieve.request import SearchRequest, Unit
+from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
 from hlgraph.sdk.aio import AsyncHLGraph
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores import trace
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
+from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.leakage import History, leaks
 from hlgraph.where import Caller
@@ -161,6 +165,16 @@ def test_a_document_whose_groups_cannot_be_read_is_refused_alone(opened: Opened,
         assert report.sources_added == 3
 
 
+@pytest.mark.parametrize("groups", ["[]", "{read: [finance]}", "[[finance]]", "''", "true"])
+def test_a_file_whose_groups_cannot_be_read_is_refused(opened: Opened, tmp_path: Path, groups: str) -> None:
+    (tmp_path / "a.md").write_text(f"---\nacl: {groups}\n---\n\nMara Quill left.\n")
+    (tmp_path / "b.md").write_text("---\nacl:\n---\n\nIvo Brandt left.\n")
+    with opened() as graph:
+        report = graph.ingest([tmp_path / "a.md", tmp_path / "b.md"])
+        assert [Path(failure.uri).name for failure in report.failed] == ["a.md"]
+        assert graph.groups.list() == {"": 1}
+
+
 def test_groups_come_from_front_matter_and_columns(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\nacl: [finance, board]\n---\n\nMara Quill left.\n")
     (tmp_path / "b.csv").write_text("id,text,acl\n1,Ivo Brandt left.,board; works\n")
@@ -277,3 +291,75 @@ def test_an_entity_has_the_names_of_its_mentions_in_a_scope(papers: HLGraph) -> 
     assert "Mara Quill" in names["public"]
     assert "MARA QUILL" in names["finance"]
     assert not names["public"] & {"MARA QUILL", "Ivo Brandt", "Petra Voss"}
+
+
+def test_a_hidden_name_joins_no_names_in_sight(opened: Opened) -> None:
+    said = [
+        Document("doc:1", "Mara Quill left Tessing.", metadata={"acl": "public"}),
+        Document("doc:2", "Petra Voss sold Gannow. Ivo Brandt visited Gannow.", metadata={"acl": "public"}),
+        Document("doc:3", "Orsel Works paid Mara Quill.", metadata={"acl": "board"}),
+    ]
+
+    def found(graph: HLGraph) -> list[tuple[str, float]]:
+        pieces = graph.as_caller({"public"}).search("What did Mara Quill sell?", strategy="path").evidence
+        return [(piece.text, piece.score) for piece in pieces]
+
+    with opened() as graph:
+        graph.ingest(said)
+        before = found(graph)
+        decisions = [
+            Decision(graph.corpus, *(entity_id(graph.corpus, name) for name in names), Verdict.SAME, Decider.PERSON)
+            for names in (("Mara Quill", "Orsel Works"), ("Orsel Works", "Petra Voss"))
+        ]
+        stores = graph.ingestion.opened.stores
+        assert stores.graph.merges is not None
+        with stores.graph.lock(graph.corpus):
+            stores.graph.merges.save(graph.corpus, decisions)
+        assert found(graph) == before
+
+
+def test_the_steps_do_not_count_summaries_out_of_sight(opened: Opened) -> None:
+    said = [Document(f"doc:{at}", f"# A\n\nMara Quill left Tessing {at}.", metadata={"acl": "public"}) for at in (1, 2)]
+    hidden = [Document(f"doc:h{at}", f"# B\n\nOrsel Works paid Ivo Brandt {at}.") for at in range(9)]
+    steps = []
+    for sources in (said, said + hidden):
+        with opened() as graph:
+            graph.ingest(sources)
+            graph.hierarchy.build()
+            graph.ingest(hidden[:1])  # and it is stale
+            view = graph.as_caller({"public"})
+            explain = view.search("Who left Tessing?", strategy="hierarchy", explain=True).explain
+            steps.append(([(step.name, step.count, step.details) for step in explain.steps], explain.round_trips))
+    assert steps[0] == steps[1]
+    assert steps[0][0]
+
+
+def test_plans_and_questions_see_every_source(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLGRAPH_CHAT", "openai:m")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    said = [Document(f"doc:{at}", f"Mara Quill mended the mill {at}.", "The mill") for at in range(1901, 1905)]
+    with opened() as graph:
+        graph.ingest(said, acl="public")
+        assert graph.answers.plan(AnswerRequest(question="Who mended the mill?")).statements > 0
+        assert graph.questions.plan(1, kinds=["null"])[0].calls > 0
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A retriever of one's own, which knows the ids of hidden statements."""
+
+    ids: tuple[str, ...]
+    unit: ClassVar[Unit] = "statement"
+
+    def rank(self, session: Session, k: int) -> Ranked:
+        hits = [Hit(item, 1.0) for item in self.ids]
+        session.note_seeds(Kind.STATEMENT, hits)
+        return Ranked(Kind.STATEMENT, hits, {})
+
+
+def test_a_retriever_of_ones_own_reads_nothing_out_of_sight(papers: HLGraph) -> None:
+    store = papers.ingestion.opened.stores.graph
+    ids = tuple(record.id for record in store.find(Kind.STATEMENT, SESSION.Scope("default")))
+    result = papers.as_caller({"public"}).search("Who?", strategy=Listed(ids), explain=True)
+    assert [piece.source.uri for piece in result.evidence] == ["doc:open"]
+    assert "million" not in result.explain.to_text() + result.explain.to_html()

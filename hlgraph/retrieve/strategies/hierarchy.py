@@ -64,6 +64,7 @@ class HierarchyRetriever:
 
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`. Raises InputError, naming the command, when no hierarchy was built."""
+        before = len(session.steps)
         run, summaries = session.derived(RUN)
         if run is None:
             corpus = session.request.corpus
@@ -73,6 +74,7 @@ class HierarchyRetriever:
             )
         if session.request.is_alone:
             summaries = _in_sight(session, run, summaries)
+            session.steps[before:] = []  # they count the summaries of the whole corpus
         unit = session.request.unit or self.returned
         has_chunks = unit != "summary" and self.layers == "all"
         hits = session.seeds(Kind.CHUNK, k, mode="vector") if has_chunks else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from hlgraph.algorithms.merging import Groups
+from hlgraph.algorithms.merging import Pair
 from hlgraph.errors import StoreConflictError, UnknownNameError
 from hlgraph.ids import content_id
 from hlgraph.records import Community, Domain, Kind, Relationship, Summary
@@ -323,9 +323,9 @@ class Neo4jMergeStore(MergeStore):
         ]
         return tuple(sorted(decisions, key=lambda item: item.id))
 
-    def _groups(self, corpus: str, version: int) -> Groups:
+    def _pairs(self, corpus: str, version: int) -> tuple[Pair, ...]:
         loaded = None if self._images is None else self._images.loaded(corpus, version=version)
-        return super()._groups(corpus, version) if loaded is None else Groups(loaded.image.joined(Relationship.SAME_AS))
+        return super()._pairs(corpus, version) if loaded is None else tuple(loaded.image.joined(Relationship.SAME_AS))
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""
