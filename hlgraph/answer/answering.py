@@ -304,7 +304,7 @@ def _chosen(request: AnswerRequest, result: SearchResult, *, find: Find, writer:
         )
     for _ in range(ATTEMPTS):
         others = [find(f"{request.question} {choice}") for choice in choices]
-        if {other.explain.version for other in others} <= {result.explain.version}:  # all are of one state
+        if {other.version for other in others} <= {result.version}:  # all are of one state
             break
         result = find(request.question)
     every = [(*result.evidence, *other.evidence) for other in others]
@@ -391,7 +391,7 @@ def finding(
         with stores.snapshot():
             for _ in range(ATTEMPTS):
                 result, more = run(asked, chosen), run(summaries, HierarchyRetriever())
-                if result.explain.version == more.explain.version:
+                if result.version == more.version:
                     return _both(result, more)
         return result
 

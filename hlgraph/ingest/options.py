@@ -52,7 +52,7 @@ class IngestOptions:
     ground : how ``chat`` checks a proposition against its chunk, with title, headings and the lines above it: ``words`` (names,
         numbers, dates and negations must be there), ``chat`` (the chat model judges it), or ``off``; None for the setting
         ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
-    acl : groups of the sources that name none, see :mod:`hlgraph.where`; None: they keep the groups that are stored
+    acl : groups of the sources that name none and have none, see :mod:`hlgraph.where`
     receipt : file to which the receipt of ``delete_missing`` is appended; None: no receipt
     receipt_uris : whether the receipt holds uris as text; False: hashes of them
 

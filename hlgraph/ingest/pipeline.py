@@ -68,10 +68,12 @@ class LookSteps:
     ----------
     chunker : chunks documents
     extractor : extracts statements; to determine what has to be done, only its fingerprints are used
+    acl : groups of sources that name none and have none; default none
     """
 
     chunker: Chunker
     extractor: Extractor
+    acl: tuple[str, ...] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,7 +569,9 @@ def compared(
         scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [
-            compare(document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme)
+            compare(
+                document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme, acl=steps.acl
+            )
             for document in batch
         ]
         changed = [comparison for comparison in pairs if comparison is not None]

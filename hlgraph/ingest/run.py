@@ -24,7 +24,6 @@ from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
 from hlgraph.records import Document
 from hlgraph.stores.protocols import domain_of, domain_store
-from hlgraph.text import ACL
 
 if TYPE_CHECKING:
     from hlgraph.chunk import Chunker
@@ -142,7 +141,9 @@ class Ingestion:
                 if inputs.usage is not None and isinstance(extractor, Metered):
                     extractor.usage.include(inputs.usage)
                 chunker = chunker_of(options, self.settings)
-                steps = pipeline.Steps(chunker, extractor, self.models.embedder, before_writing=done.remind)
+                steps = pipeline.Steps(
+                    chunker, extractor, self.models.embedder, before_writing=done.remind, acl=options.acl
+                )
                 expect(paths, documents, options=options)
                 report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
                 if options.mapping and not any("#" in uri for uri in seen):
@@ -271,28 +272,11 @@ def read_sources(
     ------
     InputError : the mapping of rows does not fit the tables, or there are documents beside it
     """
+    from hlgraph.read import read
+
     reading = _reading(options)  # options that cannot be used are refused before anything is read
     if not is_checked:
         check_rows(paths, documents, options=options)
-    yield from _with_groups(_read(paths, documents, reading, files), options.acl)
-
-
-def _with_groups(
-    items: Iterable[Document | ReadFailure], acl: tuple[str, ...] | None
-) -> Iterator[Document | ReadFailure]:
-    """The documents and failures; a document that names no groups names those of ``acl``. None changes nothing."""
-    for entry in items:
-        if acl is not None and isinstance(entry, Document) and ACL not in entry.metadata:
-            yield replace(entry, metadata={**entry.metadata, ACL: acl})
-        else:
-            yield entry
-
-
-def _read(
-    paths: list[str], documents: list[Document], reading: ReadOptions, files: Files | None
-) -> Iterator[Document | ReadFailure]:
-    from hlgraph.read import read
-
     for document in documents:
         if files is not None:
             # A check elsewhere reports texts of another type.

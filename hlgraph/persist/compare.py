@@ -93,6 +93,7 @@ def compare(
     stored: Source | None,
     processing: Sequence[str],
     scheme: int = ids.WITHOUT_NAME,
+    acl: tuple[str, ...] | None = None,
 ) -> Comparison | None:
     """The document as the next state of its source; None if nothing changed.
 
@@ -103,6 +104,7 @@ def compare(
     stored : the stored source; None if there is none
     processing : fingerprints of the chunker and the extractor; if one changes, the text counts as new
     scheme : scheme of the ids of the corpus
+    acl : groups of the source if neither the document nor the stored source names any; None: none
 
     Returns
     -------
@@ -113,6 +115,8 @@ def compare(
     details = [json.dumps(document.details)] if document.details else []
     checksum = ids.checksum(document.text, document.title, document.key or "", pages, *details, *processing)
     metadata = stored_metadata(document, stored)
+    if acl is not None:
+        metadata.setdefault(ACL, acl)
     name = ids.source_id(corpus, document.uri, scheme=scheme)
     source = Source(name, corpus, document.uri, document.title, checksum, metadata)
     if stored is None:

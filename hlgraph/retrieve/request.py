@@ -210,9 +210,11 @@ class SearchResult:
     explain : how it was found
     calibration : the scale of the cosines of the corpus; None if it is not measured
     communities : if the request asks for them and the strategy has them: those of the best statements first
+    version : of the corpus, to tell whether two searches saw one state. Nothing prints it: a caller may not see the version
     """
 
     evidence: tuple[Evidence, ...]
     explain: Explanation
     calibration: Calibration | None = None
     communities: tuple[CommunityEvidence, ...] = ()
+    version: int = field(default=0, repr=False, compare=False)

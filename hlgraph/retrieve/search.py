@@ -229,7 +229,8 @@ class _Ranking:
             0 if request.is_alone else corpus.version,
             chat=_chat_use(session, retriever),
         )
-        return _explained(session, self.ranked, SearchResult(tuple(shown), explain, corpus.calibration, communities))
+        result = SearchResult(tuple(shown), explain, corpus.calibration, communities, corpus.version)
+        return _explained(session, self.ranked, result)
 
 
 def _ranking(

@@ -203,7 +203,7 @@ class HLGraph:
             extractor; see :func:`hlgraph.read.table_mapping.table_mapping`
         ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
-        acl : groups of the sources that name none (:meth:`as_caller`). A stored source keeps its groups if neither names any
+        acl : groups of new sources that name none (:meth:`as_caller`); stored groups stay until the source names others
         receipt, receipt_uris : with ``delete_missing``: see :meth:`delete`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
@@ -367,10 +367,8 @@ class HLGraph:
         """
         from hlgraph.retrieve import SearchRequest
 
-        request = SearchRequest(
-            question, self.corpus, k, unit, mode, parsed(where), diversity=diversity, tabular=tabular, explain=explain
-        )
-        request = replace(request, caller=self._caller)
+        options = (diversity, tabular, explain)
+        request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options, caller=self._caller)
         return self._search(request, strategy, self._executor())
 
     def answer(

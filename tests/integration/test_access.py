@@ -153,6 +153,9 @@ def test_an_ingest_that_is_silent_about_groups_keeps_them(papers: HLGraph) -> No
     assert uris(papers.as_caller({"public"})) == {"doc:open"}
     papers.ingest(PAPERS, acl=["works", "night"])  # of those that name none
     assert papers.groups.list() == {"board": 1, "finance": 1, "night": 1, "public": 1, "works": 1}
+    papers.groups.set("board", uris="doc:none")
+    papers.ingest(PAPERS, acl="public")  # does not open what an operator closed
+    assert papers.groups.list() == {"board": 2, "finance": 1, "public": 1}
     with pytest.raises(InputError, match="names no group"):
         papers.ingest(PAPERS, acl=[])
 

@@ -78,7 +78,7 @@ def test_an_export_of_an_import_has_equal_bytes(
         assert snapshot(other._opened.stores, "one") == snapshot(graph._opened.stores, "one")
         assert all(item.is_fine for item in other.check())
         assert other.reconcile()[0].is_none
-        assert other.search("Who repaired the mill?", where="acl = 'board'").evidence
+        assert other.as_operator().search("Who repaired the mill?", where="acl = 'board'").evidence
         assert other.ingest(documents()).sources_unchanged == 4
         other.export_corpus(tmp_path / "again")
     assert parts(tmp_path / "again") == parts(tmp_path / "export")
@@ -114,7 +114,7 @@ def test_another_embedder_can_import_and_not_search(graph: HLGraph, tmp_path: Pa
     with connect(f"hlgraph://{tmp_path}/b", corpus="one", embedder=WordEmbedder(64)) as other:
         other.import_corpus(tmp_path / "export")
         with pytest.raises(ModelMismatchError, match="has vectors of words/48"):
-            other.search("Who repaired the mill?")
+            other.as_operator().search("Who repaired the mill?")
 
 
 def test_a_complete_export_of_the_corpus_is_replaced_and_nothing_else(graph: HLGraph, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Which files of hlgraph a call enters, in the order in which it enters them.
 
 ``python tests/support/trips.py`` prints the three trips of docs/explanation/architecture.md as its tables; ``--json`` prints
-the paths of all trips, ``--all`` these and the names that a question bears. A file counts when a function of it is
-called, on whatever thread; what only imports it does not count. The process is warm: the same calls ran before, on another
-store. All calls are the SDK's, on an open graph with a given embedder; an evaluation by the command line also opens the stores
-and loads the embedder.
+the paths of all trips, ``--all`` also that of an evaluation by the command line, and the names that a question bears. A file
+counts when a function of it is called, on whatever thread; what only imports it does not count. The process is warm: the same
+calls ran before, on another store. All calls but that one are the SDK's, on an open graph with a given embedder; the command
+line also opens the stores and loads the embedder.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _about(name: str) -> str:
 if __name__ == "__main__":
     tables = ("ingest", "search", "delete")
     if flags := {"--json", "--all"} & {*sys.argv}:
-        measured = trips(*tables, "answer", "evaluation", BY_COMMAND)
+        measured = trips(*tables, "answer", "evaluation", *([BY_COMMAND] if "--all" in flags else []))
         sys.stdout.write(json.dumps([measured, sorted(bearers())] if "--all" in flags else measured))
     else:
         parts = (f"{name}: {len(files)} files\n\n{table(files)}" for name, files in trips(*tables).items())

@@ -100,8 +100,7 @@ Acl = Annotated[
     list[str] | None,
     option(
         "--acl GROUP",
-        "A group that may see the sources that name none in their metadata field acl (may be repeated; default: the groups that "
-        "are stored).",
+        "A group that may see the sources that name none in their metadata field acl, and have none stored (may be repeated).",
     ),
 ]
 ReceiptFile = Annotated[

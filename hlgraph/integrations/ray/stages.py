@@ -405,7 +405,7 @@ class Work:
 
 def _look_steps(work: Work) -> pipeline.LookSteps:
     """The steps of the pipeline that only plan; their extractor gives fingerprints and calls no model."""
-    return pipeline.LookSteps(chunker_of(work.options, work.settings), _named_extractor(work))
+    return pipeline.LookSteps(chunker_of(work.options, work.settings), _named_extractor(work), acl=work.options.acl)
 
 
 def _named_extractor(work: Work) -> Extractor:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import logging
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -260,6 +261,37 @@ _THREADED = 50_000  # minimum number of rows before a product uses threads
 _FEW = 100  # maximum number of vectors for which products with all rows are faster than an index of the rows
 
 
+class Sights:
+    """The rows that callers may see, kept until a source or the rows of the matrix change."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[object, ...], NDArray[np.int64]] = {}
+
+    def of(
+        self, query: VectorQuery, connection: sqlite3.Connection, *, totals: tuple[int, ...], read: Callable[[], Any]
+    ) -> NDArray[np.int64]:
+        """The numbers of all rows that a query may see, ascending.
+
+        Parameters
+        ----------
+        query : the query
+        connection : connection to read with
+        totals : file of the matrix, number of its texts and their length
+        read : reads the numbers
+        """
+        version = connection.execute("SELECT version FROM vector_source_version").fetchone()[0]
+        key = (*totals, query.where, version)
+        is_shared = query.among is None and not query.hidden
+        rows = self._rows.get(key) if is_shared else None
+        if rows is None:
+            rows = np.array([n for (n,) in read()], dtype=np.int64)
+            if is_shared:
+                if len(self._rows) >= _SIGHTS:
+                    self._rows.clear()
+                self._rows[key] = rows
+        return rows
+
+
 class EmbeddedVectorStore(VectorStore):
     """Vectors and text of the store in one directory; see :class:`hlgraph.stores.protocols.VectorStore`.
 
@@ -272,7 +304,7 @@ class EmbeddedVectorStore(VectorStore):
         database.at_end.append(functools.partial(clean_files, database))
         self._views = Views(database)
         self._masks: dict[tuple[str, Where, int], frozenset[str]] = {}
-        self._sights: dict[tuple[object, ...], NDArray[np.int64]] = {}
+        self._sights = Sights()
         self._searched: set[tuple[str, Kind]] = set()
         self._guard = threading.Lock()
 
@@ -424,28 +456,6 @@ class EmbeddedVectorStore(VectorStore):
             keep &= view.is_of("sources", self._allowed(query.corpus, query.where))
         return np.flatnonzero(keep)
 
-    def _in_sight(
-        self,
-        query: VectorQuery,
-        totals: tuple[int, int, int],
-        *,
-        statement: str,
-        values: Mapping[str, str | int | float],
-    ) -> NDArray[np.int64]:
-        """The numbers of all rows that a query may see, ascending; kept until a source or the rows of the matrix change."""
-        connection = self._database.reader()
-        version = connection.execute("SELECT version FROM vector_source_version").fetchone()[0]
-        key = (*totals, query.where, version)
-        is_shared = query.among is None and not query.hidden
-        rows = self._sights.get(key) if is_shared else None
-        if rows is None:
-            rows = np.array([n for (n,) in connection.execute(statement, values)], dtype=np.int64)
-            if is_shared:
-                if len(self._sights) >= _SIGHTS:
-                    self._sights.clear()
-                self._sights[key] = rows
-        return rows
-
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
         connection = self._database.reader()
         with mapped(self._database.path):
@@ -489,11 +499,10 @@ class EmbeddedVectorStore(VectorStore):
             of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
             values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
 
-            only = (
-                self._in_sight(query, row, statement=every.format(inside=inside), values=values)
-                if query.is_alone
-                else None
-            )
+            def rows_in_sight() -> Any:
+                return connection.execute(every.format(inside=inside), values)
+
+            only = self._sights.of(query, connection, totals=row, read=rows_in_sight) if query.is_alone else None
             with sqlite.sql(f"search {query.kind} by text", lists, values=of) as call:
                 blocks = connection.execute(lists, of).fetchall()
                 rows, scores = ranked(wanted, blocks, texts=row[1], length=row[2], only=only)

@@ -280,16 +280,13 @@ class OpenSearchVectorStore(VectorStore):
         inside = Inside(sources, query.hidden, home.clause, self.connection.settings.hnsw_ef_search, query.among)
         rankings: list[Steps[list[Hit]]] = []
         k = max(query.k, _FUSE) if query.vector is not None and query.text is not None else query.k
-        alias = home.alias
-        kept = self._kept.of_index(alias, meta=home.meta, state=query.state)
+        kept = self._kept.of_index(home.alias, meta=home.meta, state=query.state)
         if query.vector is not None:
             rankings.append(by_vector(kept, vector=query.vector, k=k, inside=inside, sizes=self._sizes))
         if query.text is not None:
-            counted = inside if query.is_alone else Inside()
-            kept_rows = kept if needs_vectors else None
-            rankings.append(
-                by_text(alias, phrases=phrases(query.text), k=k, inside=inside, counted=counted, kept=kept_rows)
-            )
+            words, among = phrases(query.text), inside if query.is_alone else Inside()
+            read = kept if needs_vectors else None
+            rankings.append(by_text(home.alias, phrases=words, k=k, inside=inside, counted=among, kept=read))
         return rankings
 
     def _allowed(self, corpus: str, where: Where, *, read: str) -> tuple[str, ...]:
