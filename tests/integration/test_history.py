@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from command_line import call
+from thoroughness import cases
 
 import hlgraph
-from hlgraph.errors import AccessError, HoldError, InputError, UnknownNameError
+from hlgraph.errors import AccessError, HoldError, InputError, UnknownNameError, WhereError
 from hlgraph.ingest import history
+from hlgraph.ingest.delete import Deletion
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.embedder import WordEmbedder
@@ -61,6 +66,47 @@ def test_each_edit_is_found_at_its_time_as_it_was_found_then(graph: HLGraph, str
             past = shown(graph, as_of, strategy)
             assert {one[:2] for one in past} == before
             assert leader in past[0][0]
+
+
+@pytest.mark.parametrize("seed", range(cases(2, 40)))
+def test_the_past_of_random_changes_is_what_was_found_then(graph: HLGraph, seed: int) -> None:
+    """Texts, sources, metadata and scores, by time and by version, with and without a filter."""
+    random = Random(seed)
+    names, verbs, things = LEADERS[:3], ("leads", "sold", "left"), ("Aldane Works", "Vessel Mill", "Orne Hall")
+    uris = [f"doc:{number}" for number in range(4)]
+
+    def found(as_of: Any = None) -> list[Any]:
+        results = []
+        for strategy, where in product(("statement", "chunk", "topic_graph", "path"), (None, "k = 1")):
+            try:
+                pieces = graph.search(QUESTION, strategy=strategy, where=where, k=50, as_of=as_of).evidence
+            except (UnknownNameError, WhereError):
+                pieces = ()
+            rows = [(one.text, one.source.uri, one.source.metadata["k"], round(one.score, 4)) for one in pieces]
+            results.append(sorted(rows))
+        return results
+
+    graph.history.keep()
+    then = []
+    for step in range(6):
+        with contextlib.suppress(UnknownNameError):
+            if step and random.random() < 0.3:
+                graph.delete(random.choice(uris))
+            else:
+                graph.ingest(
+                    Document(
+                        uri,
+                        " ".join(
+                            f"{random.choice(names)} {random.choice(verbs)} the {random.choice(things)}." for _ in "123"
+                        ),
+                        metadata={"k": random.randrange(3)},
+                    )
+                    for uri in random.sample(uris, random.randint(1, 4))
+                )
+        then.append((datetime.now(UTC), graph.stats()[0].version, found()))
+    for at, number, before in then:
+        assert found(at) == before
+        assert found(number) == before
 
 
 def test_evidence_and_answers_name_the_version(graph: HLGraph) -> None:
@@ -221,6 +267,47 @@ def test_erased_history_leaves_no_byte(graph: HLGraph, is_present: bool) -> None
     with pytest.raises(UnknownNameError):
         graph.history.versions("doc:works")
     assert all(finding.is_fine for finding in graph.check())
+
+
+def test_an_erasure_that_was_killed_is_completed_by_the_same_command(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited(graph)
+    real, left = Deletion._remove, [1]
+
+    def killed(*given: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Deletion, "_remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            graph.delete("doc:works", history=True, receipt="r.jsonl")
+    assert graph.delete("doc:works", history=True, receipt="r.jsonl").versions_removed == 5
+    assert _bytes_with("Quill") == []
+    assert len(hlgraph.verify_receipts("r.jsonl.history").receipts) == 1
+
+
+def test_sources_are_erased_by_a_filter_also_after_they_were_deleted(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete("doc:mill")
+    assert graph.delete(where="year = 1901", history=True).versions_removed == 1
+    assert len(graph.history.versions("doc:works")) == 5
+    with pytest.raises(WhereError):
+        graph.delete(where="year = 1901", history=True)
+
+
+def test_sources_that_are_missing_are_kept_in_the_history(graph: HLGraph) -> None:
+    Path("docs").mkdir()
+    for name in ("Quill", "Brandt"):
+        Path(f"docs/{name}.txt").write_text(f"{name} leads the Aldane Works.")
+    graph.ingest("docs", keep_history=True)
+    number = graph.stats()[0].version
+    Path("docs/Quill.txt").unlink()
+    assert graph.ingest("docs", delete_missing=True).kept_in_history == 1
+    assert {len(shown(graph)), len(shown(graph, number))} == {1, 2}
 
 
 def test_all_of_a_corpus_is_deleted_with_its_history(graph: HLGraph) -> None:
