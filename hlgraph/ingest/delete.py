@@ -19,7 +19,7 @@ from hlgraph import progress
 from hlgraph.errors import HoldError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
-from hlgraph.ingest.history import history_of, latest_versions, refuse_history, refuse_receipt, synchronise
+from hlgraph.ingest.history import history_of, is_kept, latest_versions, refuse_history, refuse_receipt, synchronise
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.assemble import removal
@@ -310,7 +310,7 @@ class Deletion:
         stores, corpus = self.opened.stores, self.settings.corpus
         refuse_history(corpus)
         names = [uris] if isinstance(uris, str) and uris else list(uris)
-        if not synchronise(stores, corpus):
+        if not (is_kept(stores, corpus) if everything else synchronise(stores, corpus)):
             if history:
                 raise InputError(f"corpus {corpus!r} keeps no history; leave history out; nothing was deleted")
             return self._remove(names, where)
@@ -350,6 +350,7 @@ class Deletion:
         synchronise(stores, corpus)
         if uris:
             report.versions_removed = past._remove(uris, None).sources_removed
+            synchronise(stores, corpus, is_due=True)
         return report
 
     def _remove(self, names: Sequence[str], where: Where | None, *, gone: Collection[str] = ()) -> Report:

@@ -22,9 +22,11 @@ from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError
 from hlgraph.ids import HISTORY, WITHOUT_NAME, content_id, normalise_name, source_id, source_key
-from hlgraph.index.embed import indexed
+from hlgraph.index.embed import check_model, indexed
 from hlgraph.ingest.exports import copies_of
 from hlgraph.ingest.imports import copy_of
+from hlgraph.models.protocols import Embedder
+from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text
 from hlgraph.persist.journal import persist, resume
 from hlgraph.records import Entity, Kind, Metadata, Record, Source
@@ -95,10 +97,10 @@ def keep(stores: Stores, corpus: str) -> None:
     corpus : the corpus
     """
     refuse_history(corpus)
-    if mark_of(stores, corpus) is None:
+    if not is_kept(stores, corpus):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
-            if stores.graph.stats(history_of(corpus), has_counts=False) and mark_of(stores, corpus) is None:
+            if stores.graph.stats(history_of(corpus), has_counts=False) and not is_kept(stores, corpus):
                 raise InputError(
                     f"corpus {history_of(corpus)!r} is no history, and has the name that the history of {corpus!r} needs; export "
                     "it, import it under another name, and delete it"
@@ -115,32 +117,71 @@ def refuse_receipt(stores: Stores, corpus: str) -> None:
     stores : the stores
     corpus : the corpus
     """
-    if mark_of(stores, corpus) is not None:
+    if is_kept(stores, corpus):
         raise InputError(
             f"corpus {corpus!r} keeps the history of deleted sources, so there is no receipt that nothing is left; erase it as "
             "well: hlgraph delete URI --history --receipt FILE; nothing was deleted"
         )
 
 
-def synchronise(stores: Stores, corpus: str) -> bool:
+def synchronise(stores: Stores, corpus: str, *, is_due: bool = False) -> bool:
     """Record what changed since the last call, if a history is kept. Holds the lock of the whole store meanwhile.
 
     Parameters
     ----------
     stores : the stores
     corpus : the corpus
+    is_due : whether to look even if the corpus has not changed; default False
 
     Returns
     -------
     bool
         Whether a history is kept.
     """
+    if not is_kept(stores, corpus):
+        return False
     mark = mark_of(stores, corpus)
-    if mark is not None and mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
+    if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
             _Synchronisation(stores, corpus).run()
-    return mark is not None
+    return True
+
+
+def is_kept(stores: Stores, corpus: str) -> bool:
+    """Whether a history is kept: it has its mark, or a killed synchronisation has just removed that to write it anew.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    name = history_of(corpus)
+    if not stores.graph.stats(name, has_counts=False):
+        return False
+    return mark_of(stores, corpus) is not None or next(iter(stores.graph.find(Kind.SOURCE, Scope(name))), None) is None
+
+
+def prepare(stores: Stores, corpus: str, *, embedder: Embedder, is_begun: bool) -> None:
+    """Bring the history up to date before an ingest.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    embedder : the model of the ingest
+    is_begun : whether the history is kept from now on, if it is not
+
+    Raises
+    ------
+    ModelMismatchError
+        The history has vectors of another model.
+    """
+    if is_begun:
+        keep(stores, corpus)
+    elif not synchronise(stores, corpus):
+        return
+    check_model(stores.graph.stats(history_of(corpus), has_counts=False), embedder)
 
 
 def _stats(stores: Stores, corpus: str) -> CorpusStats:
@@ -185,6 +226,11 @@ class _Synchronisation:
         versions = _versions(self._stores, self._name)
         seen = dict(self._mark.metadata) if self._mark else {}
         number = max(self._stats.version, _number(seen.get(_SEEN_VERSION, 0)))
+        if self._mark and not versions and _stats(self._stores, self._name).embedding:
+            persist(
+                removal(self._name, [self._mark.id], versions=[self._mark.version]), self._stores
+            )  # frees it from its model
+            seen = {}
         at = _after(
             [*seen.values(), *(v.metadata.get(key) for mine in versions.values() for v in mine for key in _OWN)]
         )

@@ -18,7 +18,7 @@ from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
-from hlgraph.ingest.history import keep, refuse_history, refuse_receipt, synchronise
+from hlgraph.ingest.history import prepare, refuse_history, refuse_receipt, synchronise
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
@@ -136,7 +136,7 @@ class Ingestion:
         seen: set[str] = set()
         is_paid = options.extract == "chat"
         with progress.listening(on_progress), self._draft(paths, options) as draft:
-            (keep if options.keep_history else synchronise)(stores, self.corpus)
+            prepare(stores, self.corpus, embedder=self.models.embedder, is_begun=options.keep_history)
             with forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done:
                 inputs = self._domain(paths, documents, options=options)
                 extractor = extractor_of(

@@ -16,7 +16,7 @@ from command_line import call
 from thoroughness import cases
 
 import hlgraph
-from hlgraph.errors import AccessError, HoldError, InputError, UnknownNameError, WhereError
+from hlgraph.errors import AccessError, HoldError, InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.ingest import history
 from hlgraph.ingest.delete import Deletion
 from hlgraph.records import Document
@@ -314,8 +314,29 @@ def test_all_of_a_corpus_is_deleted_with_its_history(graph: HLGraph) -> None:
     edited(graph)
     assert graph.delete(everything=True).versions_removed == 6
     assert _bytes_with("Quill") == []
-    graph.ingest([works("Una Moss")])
-    assert [version.number for version in graph.history.versions("doc:works")] == [1]  # it is still kept
+    with hlgraph.connect("hlgraph://./store", embedder=WordEmbedder(dimensions=64)) as other:
+        other.ingest([works("Una Moss")])
+        assert [version.number for version in other.history.versions("doc:works")] == [1]  # it is still kept
+
+
+def test_a_history_has_one_model_of_vectors(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete(["doc:works", "doc:mill"])
+    with hlgraph.connect("hlgraph://./store", embedder=WordEmbedder(dimensions=64)) as other:
+        with pytest.raises(ModelMismatchError):
+            other.ingest([works("Una Moss")])
+        assert other.delete(everything=True).versions_removed == 6
+        other.ingest([works("Una Moss")])
+        assert len(other.history.versions("doc:works")) == 1
+
+
+def test_the_groups_of_a_deleted_source_are_changed_in_the_history(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill", acl="public")], keep_history=True)
+    before = datetime.now(UTC)
+    graph.delete("doc:works")
+    graph.in_corpus("default@history").groups.set("board", uris="doc:works")
+    graph.ingest([OTHER])
+    assert [len(shown(graph.as_caller({name}), before)) > 0 for name in ("public", "board")] == [False, True]
 
 
 def test_a_receipt_is_written_only_if_nothing_is_kept(graph: HLGraph) -> None:

@@ -37,6 +37,9 @@ def run(graph: HLGraph) -> list[Any]:
     report = graph.delete("doc:works", history=True, receipt="r.jsonl")
     seen.append((report.versions_removed, graph.stats(everything=True)[1].records))
     assert all(finding.is_fine for finding in graph.check())
+    seen.append(graph.delete(everything=True).versions_removed)
+    graph.ingest([Document("doc:works", "Una Moss leads the Aldane Works.")])  # the history is still kept
+    seen.append([(v.number, v.version_from, v.version_to) for v in graph.history.versions("doc:works")])
     return seen
 
 
