@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hlgraph.index.hierarchy import HierarchyQuery as HierarchyQuery
     from hlgraph.ingest.batches import BatchReport as BatchReport
     from hlgraph.ingest.exports import CorpusCopy as CorpusCopy
+    from hlgraph.ingest.history import AsOf as AsOf
     from hlgraph.ingest.options import IngestOptions as IngestOptions
     from hlgraph.ingest.plan import Plan as Plan
     from hlgraph.ingest.report import Failure as Failure
@@ -111,6 +112,9 @@ if TYPE_CHECKING:
     from hlgraph.sdk.health import ImageLag as ImageLag
     from hlgraph.sdk.hierarchy import FoundHierarchy as FoundHierarchy
     from hlgraph.sdk.hierarchy import Hierarchy as Hierarchy
+    from hlgraph.sdk.history import CorpusDiff as CorpusDiff
+    from hlgraph.sdk.history import History as History
+    from hlgraph.sdk.history import SourceVersion as SourceVersion
     from hlgraph.sdk.merges import FoundMerges as FoundMerges
     from hlgraph.sdk.merges import Merges as Merges
     from hlgraph.sdk.quality import Coverage as Coverage
@@ -158,6 +162,7 @@ _LATER = {
         "index.communities": "BuiltCommunities",
         "index.hierarchy": "BuiltHierarchy HierarchyQuery",
         "ingest.batches": "BatchReport",
+        "ingest.history": "AsOf",
         "ingest.options": "IngestOptions",
         "ingest.exports": "CorpusCopy",
         "ingest.plan": "Plan",
@@ -189,6 +194,7 @@ _LATER = {
         "sdk.failures": "Failures Mending",
         "sdk.health": "Health ImageLag",
         "sdk.hierarchy": "FoundHierarchy Hierarchy",
+        "sdk.history": "CorpusDiff History SourceVersion",
         "sdk.merges": "FoundMerges Merges",
         "sdk.quality": "Coverage Faithfulness Quality",
         "sdk.questions": "Questions",

@@ -104,6 +104,21 @@ def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
     return halved_id(Kind.SOURCE, (corpus, uri), free=(uri,), scheme=scheme)
 
 
+HISTORY = "@history"
+"""End of the name of a corpus that holds the versions of the sources of another one."""
+
+
+def source_key(source: Source) -> str:
+    """The text that the id of a source hashes beside its corpus: its uri, in a history with its version.
+
+    Examples
+    --------
+    >>> [source_key(Source("", corpus, "doc:a", "", "", version=2)) for corpus in ("news", "news@history")]
+    ['doc:a', 'doc:a@v2']
+    """
+    return f"{source.uri}@v{source.version}" if source.corpus.endswith(HISTORY) else source.uri
+
+
 def chunk_id(source: str, text: str, occurrence: int, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a chunk, which depends on its source and text.
 

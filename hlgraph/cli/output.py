@@ -273,6 +273,8 @@ def report_tree(report: Report) -> dict[str, object]:
         "problems": [pick(problem, "uri error") for problem in report.problems],
         "warnings": [{"uri": warning.uri, "warning": warning.error} for warning in report.warnings],
         "resumed": report.resumed,
+        **({"history": {"sources_kept": report.kept_in_history}} if report.kept_in_history else {}),
+        **({"history": {"versions_removed": report.versions_removed}} if report.versions_removed else {}),
         **usage_tree(report.usage),
         **(pick(report, "dropped ungrounded") if report.usage else {}),
         **({"domain": domain_tree(report.domain)} if report.domain else {}),
@@ -339,6 +341,12 @@ def report_lines(report: Report) -> list[str]:
     ]
     if report.sources_gone:
         lines.append(f"removed before: {report.sources_gone} sources, by this command when it was interrupted")
+    if report.kept_in_history:
+        lines.append(
+            f"history: the text of {report.kept_in_history} removed sources is kept; to erase it: hlgraph delete URI --history"
+        )
+    if report.versions_removed:
+        lines.append(f"history: {report.versions_removed} versions removed")
     for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
         added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))
         lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from hlgraph import progress
 from hlgraph.errors import HoldError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
+from hlgraph.ingest.history import history_of, is_kept, latest_versions, refuse_history, refuse_receipt, synchronise
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.assemble import removal
@@ -290,7 +291,7 @@ class Deletion:
     on_progress: OnProgress | None = None
     receipt: ReceiptOptions | None = None
 
-    def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool) -> Report:
+    def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool, history: bool = False) -> Report:
         """Remove the sources.
 
         Changes of interrupted runs are completed first. Sources that a killed run of the same command removed count as
@@ -298,7 +299,7 @@ class Deletion:
 
         Parameters
         ----------
-        uris, where, everything : see :meth:`hlgraph.HLGraph.delete`
+        uris, where, everything, history : see :meth:`hlgraph.HLGraph.delete`
 
         Returns
         -------
@@ -307,7 +308,55 @@ class Deletion:
         if bool(uris) + (where is not None) + everything != 1:
             raise InputError("say what to delete in one way: uris, a filter, or all of the corpus")
         stores, corpus = self.opened.stores, self.settings.corpus
+        refuse_history(corpus)
         names = [uris] if isinstance(uris, str) and uris else list(uris)
+        if not (is_kept(stores, corpus) if everything else synchronise(stores, corpus)):
+            if history:
+                raise InputError(f"corpus {corpus!r} keeps no history; leave history out; nothing was deleted")
+            return self._remove(names, where)
+        if history or everything:
+            return self._remove_with_history(names, where)
+        if self.receipt is not None:
+            refuse_receipt(stores, corpus)
+        report = self._remove(names, where)
+        synchronise(stores, corpus)
+        report.kept_in_history = report.sources_removed
+        return report
+
+    def _remove_with_history(self, names: Sequence[str], where: Where | None) -> Report:
+        """Remove the sources, then all their versions, also of sources that are no longer present."""
+        stores, corpus = self.opened.stores, self.settings.corpus
+        latest = latest_versions(stores, corpus)
+        chosen = latest
+        if names:
+            by_name = named(latest, names, corpus=corpus, gone=names)
+            chosen = list({source.uri: source for some in by_name.values() for source in some}.values())
+        elif where is not None:
+            chosen = [source for source in latest if matches(where, source_values(source))]
+        refuse_held(chosen, corpus, stores=stores)
+        receipt = self.receipt and self.receipt._replace(path=Path(f"{self.receipt.path}.history"))
+        settings = replace(self.settings, corpus=history_of(corpus))
+        past = replace(self, settings=settings, receipt=receipt)
+        uris = sorted({source.uri for source in chosen})
+        with past._draft(uris, None) as draft:  # before anything is removed
+            if draft is not None:
+                draft.check()
+        try:
+            report = self._remove(names, where, gone={name for name in names if by_name[name]} if names else ())
+        except WhereError:  # no present source has the field
+            if not chosen:
+                raise
+            report = Report()
+        synchronise(stores, corpus)
+        if uris:
+            report.versions_removed = past._remove(uris, None).sources_removed
+            synchronise(stores, corpus, is_due=True)
+        return report
+
+    def _remove(self, names: Sequence[str], where: Where | None, *, gone: Collection[str] = ()) -> Report:
+        """Remove sources; ``gone`` are names that may match none. Without names and filter: all of the corpus."""
+        stores, corpus, everything = self.opened.stores, self.settings.corpus, not names and where is None
+        absent = gone
         forget = forgetter(self.settings, self.models)
         if not stores.graph.stats(corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {corpus!r}; nothing to delete")
@@ -319,7 +368,7 @@ class Deletion:
                 finished = {name for interrupted in pending for name in interrupted.change.removed_sources}
                 resumed = resume(pending, stores, corpus=corpus, **noted)
                 if names:
-                    chosen, gone = self._by_name(names, removals, finished=finished)
+                    chosen, gone = self._by_name(names, removals, finished=finished, absent=absent)
                 else:
                     chosen, gone = self._by_filter(where, removals)
                 ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
@@ -351,11 +400,11 @@ class Deletion:
         return ReceiptDraft(self.receipt, self.settings, stores=self.opened.stores, by=by, names=asked)
 
     def _by_name(
-        self, names: Sequence[str], removals: Removals, *, finished: set[str]
+        self, names: Sequence[str], removals: Removals, *, finished: set[str], absent: Collection[str]
     ) -> tuple[dict[str, list[str]], set[str]]:
         """The ids of the stored sources of each name, and the ids that the names stood for in a killed run.
 
-        Sources removed by a change that was just resumed (``finished``) count as gone.
+        Sources removed by a change that was just resumed (``finished``) count as gone. Names of ``absent`` may match no source.
         """
         corpus, graph = self.settings.corpus, self.opened.stores.graph
         keys = {name: full_name(name) for name in names}
@@ -365,7 +414,7 @@ class Deletion:
             name: finished & {each for uri in {name, *names_of(name)} for each in source_ids(corpus, uri)}
             for name in names
         }
-        known = {name for name, key in keys.items() if key in noted or resumed[name]}
+        known = {name for name, key in keys.items() if key in noted or resumed[name] or name in absent}
         distinct = dict.fromkeys(names)
         ids = [each for name in distinct for each in source_ids(corpus, name)]
         sources = list(by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source).values())

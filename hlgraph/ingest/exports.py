@@ -505,7 +505,7 @@ class _Export:
 
     def _write_sources(self, out: _Lines, matrices: Mapping[Kind, _Matrix]) -> None:
         for change in self._reader.sources():
-            by_source = _by_source(change)
+            by_source = lines_by_source(change)
             groups = [by_source[source.id] for source in sorted(change.sources, key=attrgetter("id"))]
             for kind, line in ((Kind.CHUNK, ChunkLine), (Kind.TOPIC, TopicLine), (Kind.STATEMENT, StatementLine)):
                 lines = [entry for group in groups for entry in group if isinstance(entry, line)]
@@ -561,7 +561,7 @@ def _summary_line(row: Summarised) -> SummaryLine:
     )
 
 
-def _by_source(change: Change) -> dict[str, list[OfSource]]:
+def lines_by_source(change: Change) -> dict[str, list[OfSource]]:
     """The lines of a batch of sources: of each source itself, its facts, topics, statements and chunks, in a fixed order."""
     groups: dict[str, list[OfSource]] = {
         record.id: [

@@ -58,6 +58,7 @@ from hlgraph.ingest.exports import (
     SynonymLine,
     TopicLine,
     copies_of,
+    lines_by_source,
     read_manifest,
 )
 from hlgraph.persist.journal import check_left, resume
@@ -112,6 +113,11 @@ def import_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
     """
     folder = folder.expanduser().absolute()
     manifest = read_manifest(folder)
+    if corpus.endswith(ids.HISTORY) is not manifest.corpus.endswith(ids.HISTORY):
+        raise InputError(
+            f"{folder}: corpus {manifest.corpus!r} cannot be imported as {corpus!r}: a history is imported under a name that ends "
+            f"in {ids.HISTORY}, and nothing else is"
+        )
     _check_parts(folder, manifest)
     work = _Import(stores, corpus, folder=folder, manifest=manifest)
     with stores.graph.lock(corpus) as pending:
@@ -416,6 +422,35 @@ def _together(batches: Sequence[_Batch]) -> _Batch:
     return _Batch(Change("", changes[0].corpus, **values), embedded)
 
 
+def copy_of(change: Change, sources: Mapping[str, Source], *, scheme: int) -> tuple[Change, dict[str, str]]:
+    """The sources of a change as other sources, with all that they assert under ids of their own.
+
+    Parameters
+    ----------
+    change : as :meth:`hlgraph.stores.bulk_copies.CorpusReader.sources` reads it
+    sources : the other source of each source, by id; all of one corpus
+    scheme : scheme of the ids of that corpus
+
+    Returns
+    -------
+    (change, ids)
+        The old id of each new record that has a vector, by its new id.
+    """
+    old: dict[str, str] = {}
+    batches: list[_Batch] = []
+    for name, lines in lines_by_source(change).items():
+        batch = _batch(lines, sources[name].corpus)
+        own = _renamed(replace(batch.change, sources=(sources[name],)), scheme)
+        before, after = (
+            [record.id for records in (one.chunks, one.topics, one.statements) for record in records]
+            for one in (batch.change, own)
+        )
+        old |= dict(zip(after, before, strict=True))
+        old |= dict(zip(own.entities, batch.change.entities, strict=True))
+        batches.append(batch._replace(change=own))
+    return _together(batches).change, old
+
+
 _SHARED = ("entities", "facts")
 _OWN = (
     *("sources", "base_versions", "chunks", "topics", "statements"),
@@ -500,7 +535,7 @@ def _renamed(change: Change, scheme: int) -> Change:
     """A change of one source with the ids that its records have in the corpus that it names."""
     (source,) = change.sources
     corpus = change.corpus
-    owner = ids.source_id(corpus, source.uri, scheme=scheme)
+    owner = ids.source_id(corpus, ids.source_key(source), scheme=scheme)
     seen: Counter[str] = Counter()
     new = {row.id: ids.topic_id(owner, row.name, scheme=scheme) for row in change.topics}
     new |= {row.id: ids.statement_id(owner, row.text, scheme=scheme) for row in change.statements}

@@ -53,6 +53,8 @@ class Report:
     ungrounded : propositions of a chat model that were not stored since their chunk does not say them; each is in the quarantine
     usage : calls and tokens of the chat model; None without one
     domain : the domain that was inferred for the corpus first; None if none was inferred
+    kept_in_history : removed sources whose versions the history of the corpus keeps
+    versions_removed : versions of sources that were removed from the history of the corpus
     receipt : the receipt of what was deleted; None if none was requested
     """
 
@@ -74,6 +76,8 @@ class Report:
     ungrounded: int = 0
     usage: Usage | None = None
     domain: Domain | None = None
+    kept_in_history: int = 0
+    versions_removed: int = 0
     receipt: Receipt | None = None
 
     def timed(self, step: str) -> AbstractContextManager[None]:

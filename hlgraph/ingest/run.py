@@ -18,6 +18,7 @@ from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
+from hlgraph.ingest.history import prepare, refuse_history, refuse_receipt, synchronise
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
@@ -130,9 +131,11 @@ class Ingestion:
         """
         paths, documents = split_sources(sources)
         stores = self.opened.stores
+        refuse_history(self.corpus)
         seen: set[str] = set()
         is_paid = options.extract == "chat"
         with progress.listening(on_progress), self._draft(paths, options) as draft:
+            prepare(stores, self.corpus, embedder=self.models.embedder, is_begun=options.keep_history)
             with forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done:
                 inputs = self._domain(paths, documents, options=options)
                 extractor = extractor_of(
@@ -152,6 +155,8 @@ class Ingestion:
                 if options.delete_missing:
                     self._delete_missing(report, paths, seen, draft=draft)
                 done.append(report)
+            if synchronise(stores, self.corpus):
+                report.kept_in_history = report.sources_removed
             report.receipt = None if draft is None else draft.seal()
         end = getattr(extractor, "end", None)
         if isinstance(end, BudgetError):  # the budget ended the extraction early
@@ -165,6 +170,7 @@ class Ingestion:
         from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
         from hlgraph.read import covered
 
+        refuse_receipt(self.opened.stores, self.corpus)
         names = sorted(covered(paths))
         place = ReceiptOptions(options.receipt, options.receipt_uris)
         draft = ReceiptDraft(place, self.settings, stores=self.opened.stores, by="missing", names=names)

@@ -403,7 +403,7 @@ def untrue(
 def _possible(record: Record, corpus: str, *, names: Mapping[str, str], scheme: int) -> Iterator[str]:
     """The ids that the content can have. A chunk id counts earlier chunks of equal text, at most the chunk's position."""
     if isinstance(record, Source):
-        yield ids.source_id(corpus, record.uri, scheme=scheme)
+        yield ids.source_id(corpus, ids.source_key(record), scheme=scheme)
     elif isinstance(record, Chunk):
         source, text = record.source_id, record.text
         yield from (ids.chunk_id(source, text, place, scheme=scheme) for place in range(record.position + 1))

@@ -18,7 +18,7 @@ from hlgraph.retrieve.explain.parts import (
     StoreCost,
 )
 from hlgraph.stores.trace import Call
-from hlgraph.where import Caller, Where
+from hlgraph.where import Caller, Where, narrowed
 
 Unit = Literal["statement", "chunk", "summary", "mixed"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -46,6 +46,8 @@ class SearchRequest:
     explain : records seeds, hops, paths and every query (default False); costs up to seven more round trips at the end
     communities : also return the whole communities of a strategy that collects statements (``global``), for a report (default
         False); costs up to three more round trips at the end
+    as_of : admits the versions of sources of one moment, if the corpus is a history (:mod:`hlgraph.ingest.history`); the request
+        narrows ``where`` to it. None (default): the present
     caller : who asks; the request narrows ``where`` to what the caller may see. None (default): no caller is named, which a
         corpus with groups refuses
 
@@ -64,6 +66,7 @@ class SearchRequest:
     tabular: bool = False
     explain: bool = False
     communities: bool = False
+    as_of: Where | None = None
     caller: Caller | None = None
 
     def __post_init__(self) -> None:
@@ -77,13 +80,20 @@ class SearchRequest:
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         check_diversity(self.diversity)
+        if self.as_of is not None:
+            object.__setattr__(self, "where", narrowed(self.where, self.as_of))
         if self.caller is not None:
             object.__setattr__(self, "where", self.caller.narrowed(self.where))
 
     @property
-    def is_alone(self) -> bool:
-        """Whether the result must be that of a store which never held what the caller may not see."""
+    def is_of_groups(self) -> bool:
+        """Whether the caller may see only what names one of its groups."""
         return self.caller is not None and not self.caller.operates
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the result must be that of a store which never held what the request does not admit."""
+        return self.as_of is not None or self.is_of_groups
 
 
 def check_diversity(diversity: float | None) -> None:
@@ -115,7 +125,7 @@ class Explanation:
     steps : the steps in order, with counts and times
     round_trips : calls to a store as the strategy makes them; ``stores`` counts the requests over the wire
     milliseconds : from the request to the evidence
-    version : of the corpus: the one published state that all reads refer to; 0 for a caller with groups
+    version : of the corpus: the one published state that all reads refer to; 0 for a caller with groups, and for the past
     question : as it was asked
     seeds, hops, paths : where the walk began, the kept and pruned nodes of each depth, the best walks
     results : for each piece of evidence, whether a search found it directly, and the paths that reached it

@@ -44,7 +44,8 @@ from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import ACL, words
-from hlgraph.where import check_fields, matches, source_values
+from hlgraph.where import check_fields, matches, metadata_key, source_values
+from hlgraph.where import fields as fields_of
 
 
 class _Models(NamedTuple):
@@ -280,7 +281,7 @@ def _explained(session: Session, ranked: Ranked, result: SearchResult) -> Search
     pruned = dropped | ({"beyond k": rest} if rest > 0 else {})
     best, kinds = [Hit(piece.id, piece.score) for piece in evidence], [piece.kind for piece in evidence]
     session.note_hop(Hop(-1, len(ranked.hits), len(evidence), pruned, best, name="returned", kinds=kinds))
-    calls = () if session.request.is_alone else trace.heard()  # before the explanation asks for names
+    calls = () if session.request.is_of_groups else trace.heard()  # before the explanation asks for names
     explain = replace(result.explain, calls=calls, stores=costs(calls))
     return replace(result, explain=explained(explain, session, evidence=evidence))
 
@@ -320,13 +321,15 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
             f"sources of corpus {request.corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
             "--as GROUP; graph.as_operator() or --as-operator sees every source"
         )
-    if request.where is not None and not request.is_alone:
-        check_fields(request.where, corpus.fields)
+    if request.where is not None and not request.is_of_groups:
+        own = fields_of(request.as_of) if request.as_of is not None else ()  # no version may have ended yet
+        known = {str(metadata_key(name)): frozenset({"text", "number"}) for name in own}
+        check_fields(request.where, {**known, **corpus.fields})
     return corpus
 
 
 def _seen(corpus: CorpusStats, request: SearchRequest) -> CorpusStats:
-    """The statistics that a search may use: for a caller with groups, nothing that is measured on all sources."""
+    """The statistics that a search may use: for a caller with groups, and of the past, nothing that is measured on all sources."""
     return replace(corpus, calibration=None, fields={ACL: frozenset()}) if request.is_alone else corpus
 
 

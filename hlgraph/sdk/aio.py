@@ -23,6 +23,7 @@ from hlgraph.sdk.facts import Facts
 from hlgraph.sdk.failures import Failures
 from hlgraph.sdk.groups import Groups
 from hlgraph.sdk.hierarchy import Hierarchy
+from hlgraph.sdk.history import History
 from hlgraph.sdk.merges import Merges
 from hlgraph.sdk.quality import Quality
 from hlgraph.sdk.questions import Questions
@@ -219,6 +220,14 @@ class AsyncHierarchy(Awaited[Hierarchy]):
     find = awaited(Hierarchy.find)
 
 
+class AsyncHistory(Awaited[History]):
+    """:class:`hlgraph.sdk.history.History`, awaited."""
+
+    keep = awaited(History.keep)
+    versions = awaited(History.versions)
+    diff = awaited(History.diff)
+
+
 class AsyncHolds(Awaited[Holds]):
     """:class:`hlgraph.sdk.retention.Holds`, awaited."""
 
@@ -360,6 +369,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     failures = _Part(AsyncFailures)
     groups = _Part(AsyncGroups)
     hierarchy = _Part(AsyncHierarchy)
+    history = _Part(AsyncHistory)
     holds = _Part(AsyncHolds)
     merges = _Part(AsyncMerges)
     quality = _Part(AsyncQuality)

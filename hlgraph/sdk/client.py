@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.ingest.exports import CorpusCopy
+    from hlgraph.ingest.history import AsOf
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Report
     from hlgraph.ingest.run import Ingestion
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.failures import Failures
     from hlgraph.sdk.groups import Groups
     from hlgraph.sdk.hierarchy import Hierarchy
+    from hlgraph.sdk.history import History
     from hlgraph.sdk.merges import Merges
     from hlgraph.sdk.quality import Quality
     from hlgraph.sdk.questions import Questions
@@ -176,6 +178,7 @@ class HLGraph:
         rows: AnyTableMapping | None = None,
         ground: Literal["words", "chat", "off"] | None = None,
         acl: str | Sequence[str] | None = None,
+        keep_history: bool = False,
         receipt: str | Path | None = None,
         receipt_uris: bool = False,
         on_progress: OnProgress | None = None,
@@ -204,6 +207,7 @@ class HLGraph:
         ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         acl : groups of new sources that name none (:meth:`as_caller`); stored groups stay until the source names others
+        keep_history : keep every version of the sources from now on, for ``as_of`` of :meth:`search`; it stays on for the corpus
         receipt, receipt_uris : with ``delete_missing``: see :meth:`delete`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
             second in between, also while texts are embedded; an error that it raises ends the ingest
@@ -240,6 +244,7 @@ class HLGraph:
             rows=None if rows is None else table_mapping(rows),
             ground=ground,
             acl=None if acl is None else groups_of(acl),
+            keep_history=keep_history,
             receipt=None if receipt is None else Path(receipt),
             receipt_uris=receipt_uris,
         )
@@ -290,6 +295,7 @@ class HLGraph:
         *,
         where: AnyWhere | None = None,
         everything: bool = False,
+        history: bool = False,
         receipt: str | Path | None = None,
         receipt_uris: bool = False,
         on_progress: OnProgress | None = None,
@@ -301,8 +307,11 @@ class HLGraph:
         uris : uris or paths of sources, or folders of them
         where : a filter over the metadata of sources, as for :meth:`search`
         everything : remove all sources of the corpus, and a domain that a model inferred; one that a person wrote stays
+        history : remove all versions of these sources as well, also of sources that were removed before, if the history is kept;
+            otherwise it keeps them. Implied by ``everything``
         receipt : file to which a receipt is appended, once it is verified that nothing is left: what was removed, as ids, hashes
-            of uris and counts, and the hash of the receipt before it; see :func:`hlgraph.verify_receipts`. None: no receipt
+            of uris and counts, and the hash of the receipt before it; see :func:`hlgraph.verify_receipts`. None: no receipt.
+            With ``history``, the receipt of the versions is appended to ``FILE.history``
         receipt_uris : whether the receipt holds uris and the filter as text, which may be personal data
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
@@ -313,7 +322,8 @@ class HLGraph:
 
         Raises
         ------
-        InputError : not exactly one of the three is given, or the file cannot take the receipt; nothing is removed
+        InputError : not exactly one of the three is given, the file cannot take the receipt, or a receipt is requested and the
+            history would be kept; nothing is removed
         HoldError : a source is under a hold; nothing is removed
         UnknownNameError : a uri is not in the corpus, and was not removed by such a call before; nothing is removed
         WhereError : the filter names a field that no source has; nothing is removed
@@ -322,7 +332,7 @@ class HLGraph:
 
         options = receipt_options(receipt, has_uris=receipt_uris)
         deletion = Deletion(self.settings, self._resources.opened, self._resources.models, on_progress, options)
-        return deletion.run(uris, where=parsed(where), everything=everything)
+        return deletion.run(uris, where=parsed(where), everything=everything, history=history)
 
     # Reading
 
@@ -338,6 +348,7 @@ class HLGraph:
         diversity: float | None = None,
         tabular: bool = False,
         explain: bool = False,
+        as_of: AsOf | None = None,
     ) -> SearchResult:
         """Evidence for a question, best first, with an explanation of how it was found.
 
@@ -355,6 +366,8 @@ class HLGraph:
             None takes the default of the strategy
         tabular : give statements with numbers the labels of their tables
         explain : record seeds, hops, paths and queries; ``result.explain.to_html()`` then draws them
+        as_of : what was in the corpus then, if its history is kept: a date (the end of that day in UTC), a time, one of them as
+            text, or the number of a version of the corpus, which a caller with groups cannot give. None: now
 
         Returns
         -------
@@ -368,8 +381,8 @@ class HLGraph:
         from hlgraph.retrieve import SearchRequest
 
         options = (diversity, tabular, explain)
-        request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options, caller=self._caller)
-        return self._search(request, strategy, self._executor())
+        request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options)
+        return self._search(_asked(self, request, as_of), strategy, self._executor())
 
     def answer(
         self,
@@ -384,6 +397,7 @@ class HLGraph:
         diversity: float | None = None,
         tabular: bool = False,
         explain: bool = False,
+        as_of: AsOf | None = None,
         context_tokens: int = 8_000,
         unsupported: Unsupported = "flag",
         verify: Verify = "lexical",
@@ -396,7 +410,7 @@ class HLGraph:
 
         Parameters
         ----------
-        question, strategy, where, diversity, tabular, explain : as for :meth:`search`
+        question, strategy, where, diversity, tabular, explain, as_of : as for :meth:`search`
         k : number of pieces of evidence that are considered; None: 20, for a report 200, with the strategy ``global`` all
             statements of the communities that it found
         unit : of the evidence, as for :meth:`search`; None: ``statement``, and for a chat model ``mixed`` if the strategy finds
@@ -433,8 +447,8 @@ class HLGraph:
         request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
         request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, caller=self._caller)
-        return last(self._events(request, search, strategy, budget=budget, is_streamed=False))
+        search = _asked(self, replace(search, diversity=diversity, tabular=tabular, explain=explain), as_of)
+        return last(_events(self, request, search, strategy, budget=budget))
 
     def answer_stream(
         self,
@@ -449,6 +463,7 @@ class HLGraph:
         diversity: float | None = None,
         tabular: bool = False,
         explain: bool = False,
+        as_of: AsOf | None = None,
         context_tokens: int = 8_000,
         unsupported: Unsupported = "flag",
         verify: Verify = "lexical",
@@ -481,8 +496,8 @@ class HLGraph:
         request = AnswerRequest(question=question, mode=mode, k=k, context_tokens=context_tokens, style=style)
         request = replace(request, unsupported=unsupported, verify=verify, least_support=least_support, choices=choices)
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
-        search = replace(search, diversity=diversity, tabular=tabular, explain=explain, caller=self._caller)
-        return self._events(request, search, strategy, budget=budget, is_streamed=True)
+        search = _asked(self, replace(search, diversity=diversity, tabular=tabular, explain=explain), as_of)
+        return _events(self, request, search, strategy, budget=budget, is_streamed=True)
 
     def evaluate(
         self,
@@ -900,6 +915,13 @@ class HLGraph:
         return Groups(self.corpus, self._opened.stores)
 
     @property
+    def history(self) -> History:
+        """The versions of the sources: ``keep`` them, list the ``versions`` of one, and the ``diff`` between two moments."""
+        from hlgraph.sdk.history import History
+
+        return History(self.corpus, self._opened.stores)
+
+    @property
     def facts(self) -> Facts:
         """All facts of the corpus with their statements: ``read`` them, and the ``chunks`` of their sources."""
         from hlgraph.sdk.facts import Facts
@@ -916,29 +938,42 @@ class HLGraph:
         stores, models = self._opened.stores, self._resources.models
         return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
 
-    def _events(
-        self,
-        request: AnswerRequest,
-        search: SearchRequest,
-        strategy: str | Retriever,
-        *,
-        budget: Budget | None,
-        is_streamed: bool,
-    ) -> Iterator[AnswerEvent]:
-        from hlgraph.answer.answering import Beside, answering, finding
-        from hlgraph.answer.tables import TableReader
-
-        calls, models = self._executor(budget), self.settings.models
-        run = partial(self._search, calls=calls)
-        find = finding(request, search, strategy=strategy, run=run, stores=self._opened.stores, chat=calls)
-        reader = TableReader(self._opened.stores.graph, search.corpus, where=search.where)
-        beside = Beside(reader, self._resources.models.embedder)
-        tokens = models.max_tokens
-        return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
-
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""
         return self._resources.executor(self.settings, budget)
+
+
+def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> SearchRequest:
+    """The request of the caller of a graph, about a moment."""
+    request = replace(request, caller=graph._caller)
+    if as_of is None:
+        return request
+    from hlgraph.ingest.history import history_of, moment
+
+    then = moment(graph._opened.stores, graph.corpus, as_of=as_of, has_versions=not request.is_of_groups)
+    return replace(request, corpus=history_of(graph.corpus), as_of=then)
+
+
+def _events(
+    graph: HLGraph,
+    request: AnswerRequest,
+    search: SearchRequest,
+    strategy: str | Retriever,
+    *,
+    budget: Budget | None,
+    is_streamed: bool = False,
+) -> Iterator[AnswerEvent]:
+    """The events of an answer."""
+    from hlgraph.answer.answering import Beside, answering, finding
+    from hlgraph.answer.tables import TableReader
+
+    calls, stores = graph._executor(budget), graph._opened.stores
+    run = partial(graph._search, calls=calls)
+    find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
+    reader = TableReader(stores.graph, search.corpus, where=search.where)
+    beside = Beside(reader, graph._resources.models.embedder)
+    tokens = graph.settings.models.max_tokens
+    return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 
 
 class _CallerView(HLGraph):

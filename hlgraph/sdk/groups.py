@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ingest.delete import filtered, named
+from hlgraph.ingest.history import synchronise
 from hlgraph.persist.assemble import Extracted, assemble
 from hlgraph.persist.compare import ChunkPlan, Comparison
 from hlgraph.persist.journal import persist, resume
@@ -25,6 +26,8 @@ __all__ = ["Groups"]
 @dataclass(frozen=True, slots=True)
 class Groups:
     """The groups of the sources of one corpus. A change touches metadata only, and holds from the next search on.
+
+    It holds for the past as well (:class:`hlgraph.ingest.history.History`).
 
     Parameters
     ----------
@@ -96,6 +99,7 @@ class Groups:
         graph = self.stores.graph
         if not graph.stats(self.corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {self.corpus!r}; ingest something first")
+        synchronise(self.stores, self.corpus)
         with graph.lock(self.corpus) as pending:
             resume(pending, self.stores, corpus=self.corpus)
             sources = filtered(parsed(where), corpus=self.corpus, graph=graph)
@@ -106,6 +110,7 @@ class Groups:
             if changed:
                 batch = [Extracted(_comparison(source, groups), ChunkPlan(), ()) for source in changed]
                 persist(assemble(self.corpus, batch), self.stores)
+        synchronise(self.stores, self.corpus)
         return len(changed)
 
 

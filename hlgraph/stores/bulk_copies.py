@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,12 +53,13 @@ class CorpusReader(ABC):
     """Reads a whole corpus in pieces of bounded size, in an order that does not depend on the store. No writer may change it."""
 
     @abstractmethod
-    def sources(self, *, has_facts: bool = True) -> Iterator[Change]:
+    def sources(self, *, has_facts: bool = True, among: Sequence[str] | None = None) -> Iterator[Change]:
         """All sources by ascending id, in batches, each with its chunks, topics, statements and the links that its chunks assert.
 
         Parameters
         ----------
         has_facts : whether each batch has the facts that its chunks assert
+        among : ids of the sources to read; None: all
         """
 
     @abstractmethod

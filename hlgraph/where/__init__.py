@@ -722,8 +722,18 @@ class Caller:
         """
         if self.operates:
             return where
-        admitted = In(f"metadata.{ACL}", tuple(sorted(self.groups)))
-        if where is None or where == admitted:
-            return admitted
-        is_narrow = isinstance(where, And) and where.parts[0] == admitted
-        return where if is_narrow else And((admitted, where))
+        return narrowed(where, In(f"metadata.{ACL}", tuple(sorted(self.groups))))
+
+
+def narrowed(where: Where | None, admitted: Where) -> Where:
+    """A filter that admits only what both filters admit. A filter that this function returned stays as it is.
+
+    Parameters
+    ----------
+    where : a filter; None admits all
+    admitted : a filter that holds whatever the other one says
+    """
+    if where is None or where == admitted:
+        return admitted
+    is_narrow = isinstance(where, And) and where.parts[0] == admitted
+    return where if is_narrow else And((admitted, where))

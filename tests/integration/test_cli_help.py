@@ -74,6 +74,7 @@ GROUPS = [
         "domain",
         "align",
         "hold",
+        "history",
         "receipts",
     )
 ]

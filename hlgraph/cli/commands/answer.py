@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.command import Invocation, Where, command, option
-from hlgraph.cli.commands.search import ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
+from hlgraph.cli.commands.search import AsOf, ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
 from hlgraph.cli.output import answer_tree, basis_lines, piece, place, say
 from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K, REPORT_K
@@ -89,6 +89,7 @@ def answer(
     least_support: _LeastSupport = None,
     choice: _Choices = None,
     style: _Style = "plain",
+    as_of: AsOf = None,
     stream: _Stream = False,
 ) -> None:
     """Answer a question with citations [n].
@@ -128,6 +129,7 @@ def answer(
             least_support=least_support,
             choices=choice or None,
             style=style,
+            as_of=as_of,
             budget=cli.budget,
         )
         result = answer_or_events if isinstance(answer_or_events, Answer) else streamed(answer_or_events)

@@ -103,6 +103,13 @@ Acl = Annotated[
         "A group that may see the sources that name none in their metadata field acl, and have none stored (may be repeated).",
     ),
 ]
+KeepHistory = Annotated[
+    bool,
+    option(
+        "--keep-history",
+        "Keep every version of the sources of the corpus from now on; see search --as-of. It stays on.",
+    ),
+]
 ReceiptFile = Annotated[
     Path | None,
     option(
@@ -139,8 +146,10 @@ def _extractor(name: str) -> ExtractorName:
     return name
 
 
-def _exit(report: Report) -> None:
+def _exit(report: Report | None) -> None:
     """Exit with an error code if a source failed."""
+    if report is None:
+        return
     if any(failure.extra for failure in report.failed):
         raise typer.Exit(4)
     if report.failed or report.problems:
@@ -148,7 +157,7 @@ def _exit(report: Report) -> None:
 
 
 def _bulk_options(
-    folder: Path | None, import_command: str | None, *, ray: bool, address: str | None
+    folder: Path | None, import_command: str | None, *, ray: bool, address: str | None, options: IngestOptions
 ) -> BulkOptions | None:
     """The options of a bulk load; None without --bulk. Raises InputError for options that have no effect together."""
     if address is not None and not ray:
@@ -159,6 +168,8 @@ def _bulk_options(
         return None
     if ray:
         raise InputError("--bulk makes the corpus in this process, not on a Ray cluster; leave --bulk or --ray out")
+    if options.keep_history:
+        raise InputError("--bulk writes no history; load first, then run the same ingest with --keep-history alone")
     from hlgraph.ingest.bulk_load import BulkOptions
 
     return BulkOptions(folder, import_command or "")
@@ -169,9 +180,17 @@ _Result = tuple[dict[str, object], list[str], "Report | None"]
 
 
 def _brought(
-    graph: HLGraph, paths: list[str], options: IngestOptions, *, workers: int | None, address: str | None
+    graph: HLGraph,
+    paths: list[str],
+    options: IngestOptions,
+    *,
+    bulk: BulkOptions | None,
+    workers: int | None,
+    address: str | None,
 ) -> _Result:
-    """Ingest in this process, or with workers on a Ray cluster."""
+    """Ingest in this process, in bulk, or with workers on a Ray cluster."""
+    if bulk is not None:
+        return _loaded(graph, paths, options, bulk=bulk)
     if workers is None:
         report = graph.ingestion.bring(paths, options)
     else:
@@ -218,6 +237,7 @@ def ingest(
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
     acl: Acl = None,
+    keep_history: KeepHistory = False,
     receipt: ReceiptFile = None,
     receipt_uris: ReceiptUris = False,
     ray: OnRay = False,
@@ -238,6 +258,7 @@ def ingest(
       hlgraph ingest docs/
       hlgraph ingest docs/ --delete-missing --json
       hlgraph ingest reports/ --acl finance --acl board
+      hlgraph ingest docs/ --keep-history
       hlgraph ingest articles.jsonl.gz --map text=body,title=headline
       hlgraph ingest sql:orders --rows orders.yaml --delete-missing
       hlgraph ingest passages.jsonl --extract precomputed --extractions e.jsonl
@@ -270,18 +291,16 @@ def ingest(
         rows=None if rows is None else table_mapping(rows),
         ground=cast("Ground | None", ground),  # and here
         acl=None if acl is None else tuple(acl),
+        keep_history=keep_history,
         receipt=receipt,
         receipt_uris=receipt_uris,
     )
-    chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address)
+    chosen = _bulk_options(bulk, import_command, ray=ray, address=ray_address, options=options)
+    on_ray = workers if ray else None
     with cli.connect("ingesting") as graph:
-        if chosen is not None:
-            tree, lines, report = _loaded(graph, paths, options, bulk=chosen)
-        else:
-            tree, lines, report = _brought(graph, paths, options, workers=workers if ray else None, address=ray_address)
+        tree, lines, report = _brought(graph, paths, options, bulk=chosen, workers=on_ray, address=ray_address)
     cli.show(tree, lines)
-    if report is not None:
-        _exit(report)
+    _exit(report)
 
 
 @command(app, "delete", "corpus", "wait", "quiet")
@@ -289,7 +308,14 @@ def delete(
     cli: Invocation,
     uris: Annotated[list[str] | None, argument("URI", "URIs of sources, or paths of files and folders.")] = None,
     where: Where = None,
-    all_: Annotated[bool, option("--all", "Delete everything in the corpus.")] = False,
+    all_: Annotated[bool, option("--all", "Delete everything in the corpus, and its history.")] = False,
+    history: Annotated[
+        bool,
+        option(
+            "--history",
+            "Delete all versions of the sources as well, which a corpus with --keep-history keeps otherwise.",
+        ),
+    ] = False,
     receipt: ReceiptFile = None,
     receipt_uris: ReceiptUris = False,
 ) -> None:
@@ -303,9 +329,12 @@ def delete(
       hlgraph delete docs/old.md
       hlgraph delete --where 'year < 2020' --corpus news
       hlgraph delete --all --corpus news
+      hlgraph delete docs/old.md --history
       hlgraph delete docs/old.md --receipt receipts.jsonl
     """
     with cli.connect("deleting") as graph:
-        report = graph.delete(uris or [], where=where, everything=all_, receipt=receipt, receipt_uris=receipt_uris)
+        report = graph.delete(
+            uris or [], where=where, everything=all_, history=history, receipt=receipt, receipt_uris=receipt_uris
+        )
     cli.show(report_tree(report), report_lines(report))
     _exit(report)

@@ -1,4 +1,4 @@
-"""The commands ``hlgraph`` init, stats, health, doctor, migrate and config."""
+"""The commands ``hlgraph`` init, stats, diff, health, doctor, migrate and config."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.records import Calibration, Kind, Relationship
+    from hlgraph.sdk.history import CorpusDiff, Said
     from hlgraph.settings import Neo4jSettings, OpenSearchSettings, Settings
     from hlgraph.stores.migrate import Difference, MigrationTarget
     from hlgraph.stores.protocols import CorpusStats, Finding
@@ -322,6 +323,48 @@ def _stats_lines(stats: CorpusStats) -> Iterator[str]:
         yield f"  CO_OCCURS: {stored}{'' if is_present else '; outdated, next: hlgraph materialise co_occurs'}"
     if stats.pending:
         yield f"  unfinished: {len(stats.pending)} changes; run any ingest or delete to finish them"
+
+
+@command(app, "diff", "corpus")
+def diff(
+    cli: Invocation,
+    from_: Annotated[str, option("--from WHEN", "A date, a time, or the number of a version of the corpus.")],
+    to: Annotated[str | None, option("--to WHEN", "The same (default: now).")] = None,
+) -> None:
+    """Print what a corpus with a history says at one moment and not at another: sources, statements and facts.
+
+    \b
+    Examples:
+      hlgraph diff --from 2024-03-05 --to 2024-04-01
+      hlgraph diff --from 12 --json
+    """
+    with cli.connect() as graph:
+        difference = graph.history.diff(from_, to)
+    tree = {
+        name: {word: [_plain(one) for one in getattr(difference, f"{name}_{word}", ())] for word in words}
+        for name, words in _DIFFERS.items()
+    }
+    cli.show(tree, list(_diff_lines(difference)) or ["no difference"])
+
+
+_DIFFERS = {
+    "sources": ("added", "removed", "changed"),
+    "statements": ("added", "removed"),
+    "facts": ("added", "removed"),
+}
+
+
+def _plain(one: str | Said) -> object:
+    return one if isinstance(one, str) else one._asdict()
+
+
+def _diff_lines(difference: CorpusDiff) -> Iterator[str]:
+    for name, words in _DIFFERS.items():
+        for word in words:
+            sign = {"added": "+", "removed": "-", "changed": "~"}[word]
+            for one in getattr(difference, f"{name}_{word}"):
+                text = one if isinstance(one, str) else f"{' '.join(one.text.split())}  ({one.uri})"
+                yield f"{sign} {name.removesuffix('s')}: {text}"
 
 
 @command(app, "health", "corpus")

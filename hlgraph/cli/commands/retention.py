@@ -1,4 +1,6 @@
-"""The commands ``hlgraph hold``, which keep sources from being deleted, and ``hlgraph receipts``, which verify what was deleted."""
+"""The commands ``hlgraph hold``, which keep sources from being deleted, ``hlgraph receipts``, which verify what was deleted, and
+``hlgraph history``, which lists what was in a corpus before.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,18 @@ from hlgraph.cli.command import Invocation, Where, argument, command, group, opt
 from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
+    from hlgraph.sdk.history import SourceVersion
     from hlgraph.sdk.retention import Hold, VerifiedReceipts
 
 PLACE = 15  # position in the list of commands
 
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
+history = group("history", "Show the versions of sources that a corpus keeps (ingest --keep-history).")
 app = typer.Typer()
 app.add_typer(holds)
 app.add_typer(receipts)
+app.add_typer(history)
 
 Name = Annotated[str, argument("NAME", "The name of the hold.")]
 
@@ -134,3 +139,21 @@ def _tree(hold: Hold) -> dict[str, object]:
 
 def _line(hold: Hold) -> str:
     return f"{hold.name}: {', '.join(hold.uris) or hold.where}  ({len(hold.ids)} sources on {hold.at})"
+
+
+@command(history, "list", "corpus")
+def versions(cli: Invocation, uri: Annotated[str, argument("URI", "URI of the source, or path of its file.")]) -> None:
+    """List the versions of a source and when each was valid, oldest first.
+
+    \b
+    Example:
+      hlgraph history list docs/staff.md
+    """
+    with cli.connect() as graph:
+        listed = graph.history.versions(uri)
+    cli.show({"versions": [version._asdict() for version in listed]}, map(_version_line, listed))
+
+
+def _version_line(version: SourceVersion) -> str:
+    until = "now" if version.valid_to is None else f"{version.valid_to} (version {version.version_to})"
+    return f"{version.number}: from {version.valid_from} (version {version.version_from}) to {until}  {version.title}"

@@ -66,6 +66,14 @@ Diversity = Annotated[
     ),
 ]
 Tabular = Annotated[bool, option("--tabular", "Label numbers from tables with their row and column.")]
+AsOf = Annotated[
+    str | None,
+    option(
+        "--as-of WHEN",
+        "What was in the corpus then, if its history is kept (ingest --keep-history): a date (the end of that day in UTC), a time "
+        "(2024-03-05T10:30:00+01:00), or the number of a version of the corpus.",
+    ),
+]
 Explain = Annotated[
     Literal["short", "full"] | None,
     option(
@@ -110,6 +118,7 @@ def search(
     diversity: Diversity = None,
     tabular: Tabular = False,
     explain: Explain = None,
+    as_of: AsOf = None,
     picture: Picture = None,
 ) -> None:
     """Find evidence for a question.
@@ -125,6 +134,7 @@ def search(
       hlgraph search "flood" --unit chunk --json
       hlgraph search "revenue in 2023" --tabular
       hlgraph search "revenue in 2023" --as finance --as board
+      hlgraph search "Who leads the works?" --as-of 2024-03-05
       hlgraph search "Who designed the bridge?" --explain --picture bridge.html
       hlgraph search "Who designed the bridge?" --strategy local --by chat --set local.cycles=1
     """
@@ -141,6 +151,7 @@ def search(
             diversity=diversity,
             tabular=tabular,
             explain=is_explained,
+            as_of=as_of,
         )
     if picture is not None:
         try:

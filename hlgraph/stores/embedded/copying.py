@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -36,6 +36,9 @@ _C = "(SELECT c FROM corpus WHERE name = :corpus)"
 _SIZES = f"""
     SELECT x.source, count(*), s.key FROM node AS x JOIN node AS s ON s.n = x.source
     WHERE x.c = {_C} AND x.source IS NOT NULL GROUP BY x.source ORDER BY s.key"""
+_SIZES_AMONG = f"""
+    SELECT s.n, (SELECT count(*) FROM node AS x WHERE x.source = s.n), s.key FROM node AS s
+    WHERE s.key IN (SELECT hlgraph_key(value) FROM json_each(:among)) AND s.c = {_C} ORDER BY s.key"""
 _OF_SOURCES = "SELECT value FROM json_each(:sources)"
 # The chunks of some sources, in the order of their positions, lead to the links that they assert.
 _CHUNKS = f"""
@@ -94,11 +97,14 @@ class EmbeddedCorpusReader(BulkReader):
         self._database = database
         self._corpus = corpus
 
-    def sources(self, *, has_facts: bool = True) -> Iterator[Change]:
+    def sources(self, *, has_facts: bool = True, among: Sequence[str] | None = None) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
         numbers: list[int] = []
         nodes = 0
-        for source, size, _ in self._rows(_SIZES, {}):
+        sizes = (
+            self._rows(_SIZES, {}) if among is None else self._rows(_SIZES_AMONG, {"among": json.dumps(list(among))})
+        )
+        for source, size, _ in sizes:
             if numbers and nodes + size > _NODES:
                 yield self._slice(numbers, has_facts=has_facts)
                 numbers, nodes = [], 0

@@ -16,6 +16,7 @@ import msgspec
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
 from hlgraph.errors import StoreError
 from hlgraph.records import Chunk, Kind, Source, Statement, Topic
+from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import Arrival, Copies, CorpusReader, CorpusWriter, NamedEntity, check_counts
 from hlgraph.stores.concurrency import side_by_side
 from hlgraph.stores.neo4j import journal
@@ -26,6 +27,8 @@ from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 
 _SOURCES, _CHUNKS = 500, 500
 """Numbers of sources and chunks that are read together; a larger source is read alone."""
+_NAMED = 50
+"""Number of sources that are read together by their ids."""
 _DROPPED = 2_000
 """Records of each kind that one transaction deletes."""
 
@@ -43,8 +46,12 @@ class Neo4jCorpusReader(CorpusReader):
         self._server = server
         self._corpus = corpus
 
-    def sources(self, *, has_facts: bool = True) -> Iterator[Change]:
+    def sources(self, *, has_facts: bool = True, among: Sequence[str] | None = None) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
+        for some in batched(sorted(among or ()), _NAMED):
+            yield self._server.read(lambda transaction, ids=tuple(some): self._slice(transaction, ids, has_facts))  # type: ignore[misc]
+        if among is not None:
+            return
         names: list[str] = []
         chunks = 0
         for row in chain.from_iterable(self._server.pages("persist/copy_sources", corpus=self._corpus, size=BATCH)):

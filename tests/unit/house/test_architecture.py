@@ -405,6 +405,7 @@ SHARED_NAMES = {
     "graph": "GraphStore of its store",
     "groups": "the groups that may see the sources of a corpus",
     "hierarchy": "layers of summaries over the chunks (GraphMPA)",
+    "history": "the versions of the sources of a corpus, and what it says at a moment",
     "image_changes": "the lists of changes of its store, by which images are patched",
     "images": "the images of the corpora of its store",
     "journal": "the journal of changes",

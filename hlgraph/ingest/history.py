@@ -1,0 +1,472 @@
+"""The history of a corpus: every version of its sources, and what was true at a moment.
+
+The history of the corpus NAME is the corpus ``NAME@history`` of the same store, so searches of the present read nothing of it.
+Each version of a source is a source there, with the same uri and all that it asserts. Its metadata fields ``history_from`` and
+``history_to`` say when it was valid, ``history_version_from`` and ``history_version_to`` the same in versions of the corpus; the
+present version has no end. A search of the past is a search of that corpus by a filter on these fields, which the request joins to
+its own. Versions have the groups of the present source.
+
+:func:`synchronise` brings the history up to date, from the stored records and vectors: nothing is extracted or embedded again. It
+runs before and after each command that changes sources. What a killed command did not record, the next one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from operator import attrgetter
+from typing import TypeAlias
+
+from hlgraph import progress
+from hlgraph.change import Change, VectorBlock
+from hlgraph.errors import InputError, ModelMismatchError
+from hlgraph.ids import HISTORY, WITHOUT_NAME, content_id, normalise_name, source_id, source_key
+from hlgraph.index.embed import check_model, indexed
+from hlgraph.ingest.exports import copies_of
+from hlgraph.ingest.imports import copy_of
+from hlgraph.models.protocols import Embedder
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.compare import metadata_text
+from hlgraph.persist.journal import persist, resume
+from hlgraph.records import Entity, Kind, Metadata, Record, Source
+from hlgraph.resolve.candidates import least_synonym, synonyms
+from hlgraph.stores.batches import batched
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id
+from hlgraph.text import ACL, canonical_time
+from hlgraph.where import And, Compare, Not, Op, Where
+
+AsOf: TypeAlias = date | datetime | str | int
+"""A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
+
+MARK = "hlgraph:history"
+"""The uri of the source that says since when a history is kept."""
+FROM, _TO, VERSION_FROM, VERSION_TO = "history_from", "history_to", "history_version_from", "history_version_to"
+"""Metadata fields of a version."""
+_STATE = "history_state"
+_OWN = {FROM, _TO, VERSION_FROM, VERSION_TO, _STATE}
+_BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
+_SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
+_EDITS = 500
+_LEAST = timedelta(microseconds=1)
+
+
+def history_of(corpus: str) -> str:
+    """The name of the corpus that holds the history of a corpus."""
+    return f"{corpus}{HISTORY}"
+
+
+def refuse_history(corpus: str) -> None:
+    """Raise InputError for the name of a history, which only :func:`synchronise` writes."""
+    if corpus.endswith(HISTORY):
+        raise InputError(
+            f"corpus {corpus!r} is the history of corpus {corpus.removesuffix(HISTORY)!r} and follows its changes; name that corpus"
+        )
+
+
+def mark_of(stores: Stores, corpus: str) -> Source | None:
+    """The source without text that says since when the history of a corpus is kept; None if it is not.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    name = history_of(corpus)
+    records = stores.graph.records(Kind.SOURCE, [_mark(corpus).id], scope=Scope(name))
+    return next((record for record in records if isinstance(record, Source)), None)
+
+
+def _mark(corpus: str, metadata: Metadata | None = None) -> Source:
+    return _named(Source("", history_of(corpus), MARK, "", "", metadata or {}))
+
+
+def _named(source: Source) -> Source:
+    return replace(source, id=source_id(source.corpus, source_key(source)))
+
+
+# Bringing the history up to date.
+
+
+def keep(stores: Stores, corpus: str) -> None:
+    """Keep the history of a corpus from now on, if it is not kept. What is present becomes the first version.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    refuse_history(corpus)
+    if not is_kept(stores, corpus):
+        with stores.graph.lock(None) as pending:
+            resume(pending, stores)
+            if stores.graph.stats(history_of(corpus), has_counts=False) and not is_kept(stores, corpus):
+                raise InputError(
+                    f"corpus {history_of(corpus)!r} is no history, and has the name that the history of {corpus!r} needs; export "
+                    "it, import it under another name, and delete it"
+                )
+            _Synchronisation(stores, corpus).run()
+    synchronise(stores, corpus)
+
+
+def refuse_receipt(stores: Stores, corpus: str) -> None:
+    """Raise InputError if a history is kept: a receipt of a deletion that keeps it would say that nothing is left.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    if is_kept(stores, corpus):
+        raise InputError(
+            f"corpus {corpus!r} keeps the history of deleted sources, so there is no receipt that nothing is left; erase it as "
+            "well: hlgraph delete URI --history --receipt FILE; nothing was deleted"
+        )
+
+
+def synchronise(stores: Stores, corpus: str, *, is_due: bool = False) -> bool:
+    """Record what changed since the last call, if a history is kept. Holds the lock of the whole store meanwhile.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    is_due : whether to look even if the corpus has not changed; default False
+
+    Returns
+    -------
+    bool
+        Whether a history is kept.
+    """
+    if not is_kept(stores, corpus):
+        return False
+    mark = mark_of(stores, corpus)
+    if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
+        with stores.graph.lock(None) as pending:
+            resume(pending, stores)
+            _Synchronisation(stores, corpus).run()
+    return True
+
+
+def is_kept(stores: Stores, corpus: str) -> bool:
+    """Whether a history is kept: it has its mark, or a killed synchronisation has just removed that to write it anew.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    name = history_of(corpus)
+    if not stores.graph.stats(name, has_counts=False):
+        return False
+    return mark_of(stores, corpus) is not None or next(iter(stores.graph.find(Kind.SOURCE, Scope(name))), None) is None
+
+
+def prepare(stores: Stores, corpus: str, *, embedder: Embedder, is_begun: bool) -> None:
+    """Bring the history up to date before an ingest.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    embedder : the model of the ingest
+    is_begun : whether the history is kept from now on, if it is not
+
+    Raises
+    ------
+    ModelMismatchError
+        The history has vectors of another model.
+    """
+    if is_begun:
+        keep(stores, corpus)
+    elif not synchronise(stores, corpus):
+        return
+    check_model(stores.graph.stats(history_of(corpus), has_counts=False), embedder)
+
+
+def _stats(stores: Stores, corpus: str) -> CorpusStats:
+    return next(iter(stores.graph.stats(corpus, has_counts=False)), CorpusStats(corpus))
+
+
+def _state(stats: CorpusStats) -> str:
+    return f"{stats.version} {stats.state}"
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What a synchronisation writes.
+
+    Attributes
+    ----------
+    edits : stored versions with other metadata
+    added : new versions by the id of the source that they copy
+    ended : the versions that these replace, by the same id
+    """
+
+    edits: list[Source] = field(default_factory=list)
+    added: dict[str, Source] = field(default_factory=dict)
+    ended: dict[str, Source] = field(default_factory=dict)
+
+
+class _Synchronisation:
+    """One synchronisation. Needs the lock of the whole store.
+
+    A version ends in the same change in which the next one begins, so a kill leaves no gap.
+    """
+
+    def __init__(self, stores: Stores, corpus: str) -> None:
+        self._stores = stores
+        self._corpus = corpus
+        self._name = history_of(corpus)
+        self._stats = _stats(stores, corpus)
+        self._mark = mark_of(stores, corpus)
+
+    def run(self) -> None:
+        """Write all that changed, then the mark."""
+        versions = _versions(self._stores, self._name)
+        seen = dict(self._mark.metadata) if self._mark else {}
+        number = max(self._stats.version, _number(seen.get(_SEEN_VERSION, 0)))
+        if self._mark and not versions and _stats(self._stores, self._name).embedding:
+            persist(
+                removal(self._name, [self._mark.id], versions=[self._mark.version]), self._stores
+            )  # frees it from its model
+            seen = {}
+        at = _after(
+            [*seen.values(), *(v.metadata.get(key) for mine in versions.values() for v in mine for key in _OWN)]
+        )
+        plan = self._plan(versions, at, number)
+        with progress.step("history", len(plan.added), unit="sources"):
+            for some in batched(plan.edits, _EDITS):
+                self._persist(Change("", self._name, sources=tuple(some)))
+            if plan.added:
+                self._copy(plan)
+        begun: Metadata = {_BEGUN: at, _BEGUN_VERSION: number, **seen}
+        now: Metadata = {_SEEN: at, _SEEN_VERSION: number, _STATE: _state(self._stats)}
+        self._persist(Change("", self._name, sources=(_mark(self._corpus, {**begun, **now}),)))
+
+    def _plan(self, versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
+        plan = _Plan()
+        present = self._stores.graph.find(Kind.SOURCE, Scope(self._corpus))
+        left = {uri for uri, mine in versions.items() if _is_open(mine[-1])}
+        for source in by_id(present, Source).values():
+            left.discard(source.uri)
+            mine = versions.get(source.uri, ())
+            latest = mine[-1] if mine and _is_open(mine[-1]) else None
+            is_same = latest is not None and _content(latest) == _content(source)
+            if not is_same:
+                plan.added[source.id] = self._version(source, (mine[-1].version if mine else 0) + 1, at, number)
+            for version in mine:
+                shown = _with_groups(version, source)
+                if version is latest and not is_same:
+                    plan.ended[source.id] = _ended(shown, at, number)
+                elif shown.metadata != version.metadata:
+                    plan.edits.append(shown)
+        plan.edits.extend(_ended(versions[uri][-1], at, number) for uri in sorted(left))
+        return plan
+
+    def _version(self, source: Source, count: int, at: str, number: int) -> Source:
+        own: Metadata = {FROM: at, VERSION_FROM: number, _STATE: str(source.version)}
+        metadata = {**{key: value for key, value in source.metadata.items() if key not in _OWN}, **own}
+        return _named(
+            replace(source, corpus=self._name, version=count, metadata=metadata, valid_from=at, valid_to=None)
+        )
+
+    def _copy(self, plan: _Plan) -> None:
+        """Write new versions with all that they assert, and end those that they replace."""
+        stored = _stats(self._stores, self._name)
+        if stored.embedding and (stored.embedding, stored.dimensions) != (
+            self._stats.embedding,
+            self._stats.dimensions,
+        ):
+            raise ModelMismatchError(
+                f"corpus {self._name!r} has vectors of {stored.embedding}, and the present ones are of {self._stats.embedding}; "
+                f"use that model, or delete the corpus with its history: hlgraph delete --all --corpus {self._corpus}"
+            )
+        for read in copies_of(self._stores).reader(self._corpus).sources(among=list(plan.added)):
+            change, old = copy_of(read, plan.added, scheme=WITHOUT_NAME)
+            ended = [plan.ended[source.id] for source in read.sources if source.id in plan.ended]
+            self._persist(replace(self._embedded(change, old), sources=(*ended, *change.sources)))
+            progress.advance("history", len(read.sources))
+
+    def _embedded(self, change: Change, old: Mapping[str, str]) -> Change:
+        """The change with the vectors of the records that it copies, and synonyms."""
+        titles = {source.id: source.title for source in change.sources}
+        names = {link.entity_id: normalise_name(link.surface) for link in change.mentions}
+        known = self._stores.vectors.ids(Kind.ENTITY, self._name, among=change.entities)
+        entities = [Entity(name, self._name, names[name]) for name in change.entities if name not in known]
+        records: dict[Kind, Sequence[Record]] = {
+            Kind.CHUNK: change.chunks,
+            Kind.TOPIC: change.topics,
+            Kind.STATEMENT: change.statements,
+            Kind.ENTITY: entities,
+        }
+        blocks = {kind: self._block(kind, some, old, titles) for kind, some in records.items()}
+        new = blocks[Kind.ENTITY]
+        pairs = synonyms(
+            names,
+            new.ids,
+            matrix=new.matrix(),
+            corpus=self._name,
+            stores=self._stores,
+            least=least_synonym(self._stats.calibration),
+        )
+        return replace(
+            change,
+            embedding=self._stats.embedding,
+            dimensions=self._stats.dimensions,
+            vectors=tuple(block for block in blocks.values() if block.ids),
+            synonyms=tuple(pairs),
+        )
+
+    def _block(
+        self, kind: Kind, records: Sequence[Record], old: Mapping[str, str], titles: Mapping[str, str]
+    ) -> VectorBlock:
+        by_old = {old[record.id]: record for record in records}
+        ids, matrix = self._stores.vectors.vectors(kind, self._corpus, ids=list(by_old))
+        return VectorBlock.of(kind, indexed([by_old[name] for name in ids], titles), matrix=matrix)
+
+    def _persist(self, change: Change) -> None:
+        stored = by_id(
+            self._stores.graph.records(Kind.SOURCE, [source.id for source in change.sources], scope=Scope(self._name)),
+            Source,
+        )
+        bases = tuple(stored[source.id].version if source.id in stored else 0 for source in change.sources)
+        states = [f"{source.id}:{metadata_text(source.metadata)}" for source in change.sources]
+        name = content_id("history", self._name, *sorted(states))
+        persist(replace(change, id=name, base_versions=bases), self._stores)
+
+
+def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
+    """The versions of all sources of a history by uri, in order."""
+    versions: dict[str, list[Source]] = {}
+    for source in sorted(
+        by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values(), key=attrgetter("version")
+    ):
+        if source.uri != MARK:
+            versions.setdefault(source.uri, []).append(source)
+    return versions
+
+
+def _number(value: object) -> int:
+    return int(str(value))
+
+
+def latest_versions(stores: Stores, corpus: str) -> list[Source]:
+    """The latest version of each source that is or was in a corpus, as a source of that corpus, for choosing which to erase.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    versions = _versions(stores, history_of(corpus))
+    return [replace(mine[-1], corpus=corpus, id=source_id(corpus, uri)) for uri, mine in versions.items()]
+
+
+def _is_open(version: Source) -> bool:
+    return _TO not in version.metadata
+
+
+def _content(source: Source) -> tuple[str, ...]:
+    """What makes a version of a source: its text, how it was extracted, its title, and its metadata without groups."""
+    state = str(source.metadata.get(_STATE, source.version))
+    metadata = {key: value for key, value in source.metadata.items() if key != ACL and key not in _OWN}
+    return source.checksum, state, source.title, metadata_text(metadata)
+
+
+def _with_groups(version: Source, source: Source) -> Source:
+    """A version with the groups of the present source."""
+    metadata = {key: value for key, value in version.metadata.items() if key != ACL}
+    return replace(version, metadata={**metadata, ACL: source.metadata[ACL]} if ACL in source.metadata else metadata)
+
+
+def _ended(version: Source, at: str, number: int) -> Source:
+    return replace(version, metadata={**version.metadata, _TO: at, VERSION_TO: number}, valid_to=at)
+
+
+def _after(values: Iterable[object]) -> str:
+    """Now, or the least instant after all of these instants, if the clock went backwards."""
+    last = max((value for value in values if isinstance(value, str) and "T" in value), default="")
+    now = datetime.now(UTC)
+    return str(canonical_time(max(now, datetime.fromisoformat(last) + _LEAST) if last else now))
+
+
+# Reading the past.
+
+
+def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = True) -> Where:
+    """The filter on the history of a corpus that admits what was present at a moment.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    as_of : the moment
+    has_versions : whether the number of a version may be given
+
+    Raises
+    ------
+    InputError
+        No history is kept, or the moment is before it, in the future, or no moment.
+    """
+    mark = kept(stores, corpus)
+    begun, first = str(mark.metadata[_BEGUN]), _number(mark.metadata[_BEGUN_VERSION])
+    at = _parsed(as_of)
+    if isinstance(at, int):
+        if not has_versions:
+            raise InputError("as_of is the number of a version, which only operators see; give a date or a time")
+        last = max(_stats(stores, corpus).version, _number(mark.metadata[_SEEN_VERSION]))
+        if not first <= at <= last:
+            raise InputError(f"as_of is version {at}; the history of corpus {corpus!r} has versions {first} to {last}")
+        return _between(VERSION_FROM, at, VERSION_TO)
+    if at < begun:
+        raise InputError(
+            f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
+        )
+    return _between(FROM, at, _TO)
+
+
+def kept(stores: Stores, corpus: str) -> Source:
+    """The mark of the history of a corpus. Raises InputError if no history is kept.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    """
+    mark = mark_of(stores, corpus)
+    if mark is None:
+        raise InputError(
+            f"corpus {corpus!r} keeps no history, so only the present can be asked; to keep it from now on: hlgraph ingest "
+            f"--keep-history --corpus {corpus}"
+        )
+    return mark
+
+
+def _between(since: str, at: str | int, until: str) -> Where:
+    ended = Not(Compare(f"metadata.{until}", Op.LE, at))
+    return And((Compare(f"metadata.{since}", Op.LE, at), ended))
+
+
+def _parsed(as_of: AsOf) -> str | int:
+    """The number of a version, or an instant in canonical form that is not in the future."""
+    if (isinstance(as_of, int) and not isinstance(as_of, bool)) or (
+        isinstance(as_of, str) and as_of.isdecimal() and as_of.isascii()
+    ):
+        return int(as_of)
+    text = str(canonical_time(as_of.strip() if isinstance(as_of, str) else as_of))
+    now = datetime.now(UTC)
+    try:
+        day = date.fromisoformat(text) if len(text) == len("2024-03-05") else None
+        instant = datetime.fromisoformat(text) if day is None else datetime.combine(day, time.max, UTC)
+    except ValueError:
+        instant, day = None, None
+    if instant is None or instant.tzinfo is None:
+        raise InputError(
+            f"as_of is {as_of!a:.60}; give a date (2024-03-05), a time (2024-03-05T10:30:00+01:00), or the number of a version"
+        )
+    if day == now.date():
+        return str(canonical_time(now))
+    if instant > now:
+        raise InputError(f"as_of is {as_of!s:.60}, which is in the future; give a time of the past")
+    return str(canonical_time(instant))

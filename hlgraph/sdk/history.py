@@ -1,0 +1,194 @@
+"""The versions of the sources of a corpus, and what it says at one moment and not at another; see :mod:`hlgraph.ingest.history`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import NamedTuple
+
+from hlgraph.errors import UnknownNameError
+from hlgraph.ingest.delete import full_name
+from hlgraph.ingest.exports import copies_of
+from hlgraph.ingest.history import FROM, MARK, VERSION_FROM, VERSION_TO, AsOf, history_of, keep, kept, moment
+from hlgraph.records import Fact, Kind, Source
+from hlgraph.sdk.arguments import checked
+from hlgraph.stores.one_state import in_one_state
+from hlgraph.stores.protocols import Scope, Stores, by_id
+from hlgraph.where import In, Where
+
+__all__ = ["CorpusDiff", "History", "Said", "SourceVersion"]
+
+
+class SourceVersion(NamedTuple):
+    """A version of a source, and when it was valid.
+
+    Attributes
+    ----------
+    uri, title : of the source
+    number : 1 for the first version in the history
+    valid_from, valid_to : instants in UTC; ``valid_to`` is None for the present version
+    version_from, version_to : the versions of the corpus
+    """
+
+    uri: str
+    title: str
+    number: int
+    valid_from: str
+    valid_to: str | None
+    version_from: int
+    version_to: int | None
+
+
+class Said(NamedTuple):
+    """A statement of a source."""
+
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDiff:
+    """What a corpus says at one moment and not at another.
+
+    Attributes
+    ----------
+    sources_added, sources_removed, sources_changed : uris
+    statements_added, statements_removed : statements
+    facts_added, facts_removed : facts in words, if no source asserts them at the other moment
+    """
+
+    sources_added: tuple[str, ...]
+    sources_removed: tuple[str, ...]
+    sources_changed: tuple[str, ...]
+    statements_added: tuple[Said, ...]
+    statements_removed: tuple[Said, ...]
+    facts_added: tuple[str, ...]
+    facts_removed: tuple[str, ...]
+
+
+class _Side(NamedTuple):
+    """One moment of a comparison: its filter, the ids of its versions by uri."""
+
+    where: Where
+    ids: dict[str, str]
+
+
+class _Assertions(NamedTuple):
+    """What versions of sources assert: statements, and the ids of facts."""
+
+    statements: set[Said]
+    facts: set[str]
+
+
+@checked
+@dataclass(frozen=True, slots=True)
+class History:
+    """The history of one corpus. :meth:`hlgraph.HLGraph.search` and ``answer`` ask it with ``as_of``.
+
+    Parameters
+    ----------
+    corpus, stores : the corpus, and the open stores
+
+    Examples
+    --------
+    ::
+
+        graph.history.keep()
+        graph.ingest("docs/")
+        print(graph.history.diff("2024-03-01", "2024-04-01").facts_added)
+    """
+
+    corpus: str
+    stores: Stores
+
+    def keep(self) -> None:
+        """Keep the history from now on, if it is not kept. What is in the corpus becomes its first version; it stays on.
+
+        Raises
+        ------
+        InputError : another corpus has the name of the history
+        """
+        keep(self.stores, self.corpus)
+
+    def versions(self, uri: str) -> tuple[SourceVersion, ...]:
+        """The versions of a source, oldest first.
+
+        Parameters
+        ----------
+        uri : uri of the source, or path of its file
+
+        Raises
+        ------
+        InputError : no history is kept
+        UnknownNameError : the history has no such source
+        """
+        kept(self.stores, self.corpus)
+        name = history_of(self.corpus)
+        scope = Scope(name, In("uri", (uri, full_name(uri))))
+        records = in_one_state(
+            self.stores, name, read=lambda: by_id(self.stores.graph.find(Kind.SOURCE, scope), Source)
+        )
+        versions = sorted(records.values(), key=attrgetter("version"))
+        if not versions or uri == MARK:
+            raise UnknownNameError(f"{uri}: the history of corpus {self.corpus!r} has no source of this uri or path")
+        return tuple(map(_shown, versions))
+
+    def diff(self, before: AsOf, after: AsOf | None = None) -> CorpusDiff:
+        """What the corpus says at one moment and not at another.
+
+        Parameters
+        ----------
+        before, after : the moments, as for ``as_of`` of :meth:`hlgraph.HLGraph.search`; ``after`` None: now
+
+        Raises
+        ------
+        InputError : no history is kept, or a moment is before it or in the future
+        """
+        name, last = history_of(self.corpus), datetime.now(UTC) if after is None else after
+        sides = [moment(self.stores, self.corpus, as_of=at) for at in (before, last)]
+        return in_one_state(self.stores, name, read=lambda: _compared(self.stores, name, sides))
+
+
+def _shown(source: Source) -> SourceVersion:
+    values = source.metadata
+    until = values.get(VERSION_TO)
+    return SourceVersion(
+        *(source.uri, source.title, source.version, str(values[FROM]), source.valid_to),
+        *(int(str(values[VERSION_FROM])), None if until is None else int(str(until))),
+    )
+
+
+def _compared(stores: Stores, name: str, moments: Sequence[Where]) -> CorpusDiff:
+    old, new = (
+        _Side(where, {s.uri: s.id for s in by_id(stores.graph.find(Kind.SOURCE, Scope(name, where)), Source).values()})
+        for where in moments
+    )
+    gone, come = (
+        _asserted(stores, name, set(a.ids.values()) - set(b.ids.values())) for a, b in ((old, new), (new, old))
+    )
+    return CorpusDiff(
+        *(tuple(sorted(new.ids.keys() - old.ids.keys())), tuple(sorted(old.ids.keys() - new.ids.keys()))),
+        tuple(sorted(uri for uri in old.ids.keys() & new.ids.keys() if old.ids[uri] != new.ids[uri])),
+        *(tuple(sorted(come.statements - gone.statements)), tuple(sorted(gone.statements - come.statements))),
+        _facts(stores, name, come.facts - gone.facts, absent=old.where),
+        _facts(stores, name, gone.facts - come.facts, absent=new.where),
+    )
+
+
+def _asserted(stores: Stores, name: str, sources: set[str]) -> _Assertions:
+    assertions = _Assertions(set(), set())
+    for change in copies_of(stores).reader(name).sources(among=sorted(sources)) if sources else ():
+        uris = {source.id: source.uri for source in change.sources}
+        assertions.statements.update(Said(uris[row.source_id], row.text) for row in change.statements)
+        assertions.facts.update(row.fact_id for row in change.facts)
+    return assertions
+
+
+def _facts(stores: Stores, name: str, ids: set[str], *, absent: Where) -> tuple[str, ...]:
+    """The facts in words that no source asserts at the other moment."""
+    wanted = sorted(ids)
+    asserted = {record.id for record in stores.graph.records(Kind.FACT, wanted, scope=Scope(name, absent))}
+    records = stores.graph.records(Kind.FACT, [one for one in wanted if one not in asserted], scope=Scope(name))
+    return tuple(sorted({record.text for record in records if isinstance(record, Fact)}))

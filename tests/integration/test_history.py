@@ -1,0 +1,413 @@
+"""A corpus with a history answers as at a moment of the past, in the embedded store; test_history_servers.py has the servers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line import call
+from thoroughness import cases
+
+import hlgraph
+from hlgraph.errors import AccessError, HoldError, InputError, ModelMismatchError, UnknownNameError, WhereError
+from hlgraph.ingest import history
+from hlgraph.ingest.delete import Deletion
+from hlgraph.records import Document
+from hlgraph.sdk.client import HLGraph
+from hlgraph.testing.embedder import WordEmbedder
+
+QUESTION = "Who leads the Aldane Works?"
+LEADERS = ("Mara Quill", "Ivo Brandt", "Petra Voss", "Una Moss", "Jonas Querl")
+OTHER = Document("doc:mill", "The Vessel Mill was bought by Edda Thorn in 1901.", metadata={"year": 1901})
+
+
+@pytest.fixture
+def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HLGraph]:
+    monkeypatch.chdir(tmp_path)
+    with hlgraph.connect("hlgraph://./store", embedder=WordEmbedder()) as opened:
+        yield opened
+
+
+def works(leader: str, **metadata: Any) -> Document:
+    return Document("doc:works", f"{leader} leads the Aldane Works. The works stand in Tessing.", metadata=metadata)
+
+
+def shown(graph: HLGraph, as_of: Any = None, strategy: str = "auto", **options: Any) -> list[tuple[str, str, float]]:
+    result = graph.search(QUESTION, strategy=strategy, as_of=as_of, **options)
+    return [(piece.text, piece.source.uri, round(piece.score, 5)) for piece in result.evidence]
+
+
+def edited(graph: HLGraph) -> list[tuple[str, int]]:
+    """Edit a source five times; returns an instant and the version of the corpus after each edit."""
+    moments = []
+    for leader in LEADERS:
+        graph.ingest([works(leader), OTHER], keep_history=True)
+        moments.append((datetime.now(UTC).isoformat(), graph.stats()[0].version))
+    return moments
+
+
+@pytest.mark.parametrize("strategy", ["auto", "statement", "topic_graph", "chunk"])
+def test_each_edit_is_found_at_its_time_as_it_was_found_then(graph: HLGraph, strategy: str) -> None:
+    then: list[Any] = []
+    moments = []
+    for leader in LEADERS:
+        graph.ingest([works(leader), OTHER], keep_history=True)
+        moments.append((datetime.now(UTC), graph.stats()[0].version))
+        then.append({one[:2] for one in shown(graph, strategy=strategy)})
+    for leader, (at, number), before in zip(LEADERS, moments, then, strict=True):
+        for as_of in (at, at.isoformat(), number):
+            past = shown(graph, as_of, strategy)
+            assert {one[:2] for one in past} == before
+            assert leader in past[0][0]
+
+
+@pytest.mark.parametrize("seed", range(cases(2, 40)))
+def test_the_past_of_random_changes_is_what_was_found_then(graph: HLGraph, seed: int) -> None:
+    """Texts, sources, metadata and scores, by time and by version, with and without a filter."""
+    random = Random(seed)
+    names, verbs, things = LEADERS[:3], ("leads", "sold", "left"), ("Aldane Works", "Vessel Mill", "Orne Hall")
+    uris = [f"doc:{number}" for number in range(4)]
+
+    def found(as_of: Any = None) -> list[Any]:
+        results = []
+        for strategy, where in product(("statement", "chunk", "topic_graph", "path"), (None, "k = 1")):
+            try:
+                pieces = graph.search(QUESTION, strategy=strategy, where=where, k=50, as_of=as_of).evidence
+            except (UnknownNameError, WhereError):
+                pieces = ()
+            rows = [(one.text, one.source.uri, one.source.metadata["k"], round(one.score, 4)) for one in pieces]
+            results.append(sorted(rows))
+        return results
+
+    graph.history.keep()
+    then = []
+    for step in range(6):
+        with contextlib.suppress(UnknownNameError):
+            if step and random.random() < 0.3:
+                graph.delete(random.choice(uris))
+            else:
+                graph.ingest(
+                    Document(
+                        uri,
+                        " ".join(
+                            f"{random.choice(names)} {random.choice(verbs)} the {random.choice(things)}." for _ in "123"
+                        ),
+                        metadata={"k": random.randrange(3)},
+                    )
+                    for uri in random.sample(uris, random.randint(1, 4))
+                )
+        then.append((datetime.now(UTC), graph.stats()[0].version, found()))
+    for at, number, before in then:
+        assert found(at) == before
+        assert found(number) == before
+
+
+def test_evidence_and_answers_name_the_version(graph: HLGraph) -> None:
+    moments = edited(graph)
+    first, *_, last = graph.history.versions("doc:works")
+    assert [version.number for version in graph.history.versions("doc:works")] == [1, 2, 3, 4, 5]
+    assert (last.valid_to, last.version_to) == (None, None)
+    piece = graph.search(QUESTION, as_of=moments[0][0], where="uri = 'doc:works'", explain=True).evidence[0]
+    assert (piece.source.uri, piece.source.version) == ("doc:works", 1)
+    assert (piece.source.valid_from, piece.source.valid_to) == (first.valid_from, first.valid_to)
+    answer = graph.answer(QUESTION, as_of=moments[1][1])
+    assert "Ivo Brandt" in answer.text
+    assert "Jonas Querl" in graph.answer(QUESTION).text
+    assert [version.valid_from for version in graph.history.versions("doc:mill")] == [first.valid_from]
+
+
+def test_a_deleted_source_is_found_before_it_was_deleted(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill"), OTHER], keep_history=True)
+    before = datetime.now(UTC)
+    report = graph.delete("doc:works")
+    assert report.kept_in_history == 1
+    assert not any("Quill" in text for text, *_ in shown(graph))
+    assert "Quill" in shown(graph, before)[0][0]
+    assert not any("Quill" in text for text, *_ in shown(graph, datetime.now(UTC)))
+    graph.ingest([works("Mara Quill")])
+    spans = [(version.valid_from, version.valid_to) for version in graph.history.versions("doc:works")]
+    assert spans[0][0] < str(spans[0][1]) < spans[1][0]
+
+
+def test_groups_of_today_hold_in_the_past(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill", acl="public"), OTHER], keep_history=True)
+    before = datetime.now(UTC)
+    graph.ingest([works("Ivo Brandt", acl="public")])
+    public, board = graph.as_caller({"public"}), graph.as_caller({"board"})
+    assert {uri for _, uri, _ in shown(public, before)} == {"doc:works"}
+    assert shown(board, before) == []
+    graph.groups.set("board", uris="doc:works")
+    assert shown(public, before) == []
+    assert "Quill" in shown(board, before)[0][0]
+    assert len(graph.history.versions("doc:works")) == 2
+    with pytest.raises(AccessError):
+        shown(graph, before)
+    with pytest.raises(InputError, match="operators"):
+        shown(public, 1)
+    with pytest.raises(AccessError):
+        _ = public.history
+
+
+@pytest.mark.parametrize("step", ["synchronise", "persist"])
+def test_a_kill_before_a_change_is_recorded_loses_no_version(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    graph.ingest([works("Mara Quill"), OTHER], keep_history=True)
+    number = graph.stats()[0].version
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            history._Synchronisation if step == "synchronise" else history,
+            "run" if step == "synchronise" else step,
+            killed,
+        )
+        with pytest.raises(KeyboardInterrupt):
+            graph.ingest([works("Ivo Brandt")])
+    graph.ingest([works("Ivo Brandt")])
+    graph.ingest([works("Petra Voss")])
+    assert [version.number for version in graph.history.versions("doc:works")] == [1, 2, 3]
+    assert "Quill" in shown(graph, number)[0][0]
+    assert "Ivo" in shown(graph, number + 1)[0][0]
+    assert "Petra" in shown(graph, number + 2)[0][0]
+    assert all(finding.is_fine for finding in graph.check())
+
+
+def test_the_history_of_a_corpus_that_exists_begins_when_it_is_kept(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill"), OTHER])
+    early = datetime.now(UTC)
+    with pytest.raises(InputError, match="--keep-history"):
+        shown(graph, early)
+    with pytest.raises(InputError, match="--keep-history"):
+        graph.history.versions("doc:works")
+    graph.history.keep()
+    graph.history.keep()
+    graph.ingest([works("Ivo Brandt")])
+    assert len(graph.history.versions("doc:works")) == 2
+    with pytest.raises(InputError, match="begins at"):
+        shown(graph, early)
+    assert "Quill" in shown(graph, 1)[0][0]
+
+
+@pytest.mark.parametrize(
+    "as_of", ["soon", "", "2024-13-01", True, -1, 10_000, datetime.now(UTC) + timedelta(days=2), date(1999, 1, 1)]
+)
+def test_a_moment_that_cannot_be_asked_is_refused(graph: HLGraph, as_of: Any) -> None:
+    edited(graph)
+    with pytest.raises(InputError, match="as_of"):
+        shown(graph, as_of)
+
+
+def test_the_present_day_is_now(graph: HLGraph) -> None:
+    edited(graph)
+    assert "Jonas Querl" in shown(graph, datetime.now(UTC).date())[0][0]
+
+
+def test_a_clock_that_goes_backwards_gives_no_empty_span(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(datetime):
+        days = 0
+
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            cls.days -= 1
+            return datetime.now(tz) + timedelta(days=cls.days)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(history, "datetime", Slow)
+        edited(graph)
+    versions = graph.history.versions("doc:works")
+    assert all(version.valid_to is None or version.valid_from < version.valid_to for version in versions)
+    assert [version.valid_from for version in versions] == sorted(version.valid_from for version in versions)
+    assert "Petra Voss" in shown(graph, versions[2].valid_from)[0][0]
+
+
+def test_a_difference_lists_what_came_and_went(graph: HLGraph) -> None:
+    moments = edited(graph)
+    graph.delete("doc:mill")
+    graph.ingest([Document("doc:hall", "Edda Thorn opened the Orne Hall.")])
+    diff = graph.history.diff(moments[3][0])
+    assert (diff.sources_added, diff.sources_removed, diff.sources_changed) == (
+        ("doc:hall",),
+        ("doc:mill",),
+        ("doc:works",),
+    )
+    assert ("doc:works", "Jonas Querl leads the Aldane Works.") in diff.statements_added
+    assert not any("stand in Tessing" in said.text for said in (*diff.statements_added, *diff.statements_removed))
+    assert any("Una Moss" in fact for fact in diff.facts_removed)
+    assert not any("Una Moss" in fact for fact in diff.facts_added)
+    assert graph.history.diff(moments[2][1], moments[2][1]) == type(diff)((), (), (), (), (), (), ())
+
+
+def _bytes_with(text: str) -> list[str]:
+    return [path.name for path in Path("store").rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("is_present", [True, False])
+def test_erased_history_leaves_no_byte(graph: HLGraph, is_present: bool) -> None:
+    text = "The strongroom of the works has the number 40771-XQ."
+    graph.ingest([Document("doc:works", text), OTHER], keep_history=True)
+    moment = datetime.now(UTC)
+    graph.ingest([works("Ivo Brandt")])
+    if not is_present:
+        graph.delete("doc:works")
+    assert _bytes_with("40771-XQ")
+    report = graph.delete("doc:works", history=True)
+    assert (report.versions_removed, report.sources_removed) == (2, int(is_present))
+    assert _bytes_with("40771-XQ") == []
+    assert {uri for _, uri, _ in shown(graph, moment)} == {"doc:mill"}
+    with pytest.raises(UnknownNameError):
+        graph.history.versions("doc:works")
+    assert all(finding.is_fine for finding in graph.check())
+
+
+def test_an_erasure_that_was_killed_is_completed_by_the_same_command(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited(graph)
+    real, left = Deletion._remove, [1]
+
+    def killed(*given: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Deletion, "_remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            graph.delete("doc:works", history=True, receipt="r.jsonl")
+    assert graph.delete("doc:works", history=True, receipt="r.jsonl").versions_removed == 5
+    assert _bytes_with("Quill") == []
+    assert len(hlgraph.verify_receipts("r.jsonl.history").receipts) == 1
+
+
+def test_sources_are_erased_by_a_filter_also_after_they_were_deleted(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete("doc:mill")
+    assert graph.delete(where="year = 1901", history=True).versions_removed == 1
+    assert len(graph.history.versions("doc:works")) == 5
+    with pytest.raises(WhereError):
+        graph.delete(where="year = 1901", history=True)
+
+
+def test_sources_that_are_missing_are_kept_in_the_history(graph: HLGraph) -> None:
+    Path("docs").mkdir()
+    for name in ("Quill", "Brandt"):
+        Path(f"docs/{name}.txt").write_text(f"{name} leads the Aldane Works.")
+    graph.ingest("docs", keep_history=True)
+    number = graph.stats()[0].version
+    Path("docs/Quill.txt").unlink()
+    assert graph.ingest("docs", delete_missing=True).kept_in_history == 1
+    assert {len(shown(graph)), len(shown(graph, number))} == {1, 2}
+
+
+def test_all_of_a_corpus_is_deleted_with_its_history(graph: HLGraph) -> None:
+    edited(graph)
+    assert graph.delete(everything=True).versions_removed == 6
+    assert _bytes_with("Quill") == []
+    with hlgraph.connect("hlgraph://./store", embedder=WordEmbedder(dimensions=64)) as other:
+        other.ingest([works("Una Moss")])
+        assert [version.number for version in other.history.versions("doc:works")] == [1]  # it is still kept
+
+
+def test_a_history_has_one_model_of_vectors(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete(["doc:works", "doc:mill"])
+    with hlgraph.connect("hlgraph://./store", embedder=WordEmbedder(dimensions=64)) as other:
+        with pytest.raises(ModelMismatchError):
+            other.ingest([works("Una Moss")])
+        assert other.delete(everything=True).versions_removed == 6
+        other.ingest([works("Una Moss")])
+        assert len(other.history.versions("doc:works")) == 1
+
+
+def test_the_groups_of_a_deleted_source_are_changed_in_the_history(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill", acl="public")], keep_history=True)
+    before = datetime.now(UTC)
+    graph.delete("doc:works")
+    graph.in_corpus("default@history").groups.set("board", uris="doc:works")
+    graph.ingest([OTHER])
+    assert [len(shown(graph.as_caller({name}), before)) > 0 for name in ("public", "board")] == [False, True]
+
+
+def test_a_receipt_is_written_only_if_nothing_is_kept(graph: HLGraph) -> None:
+    edited(graph)
+    with pytest.raises(InputError, match="--history"):
+        graph.delete("doc:works", receipt="r.jsonl")
+    Path("docs").mkdir()
+    with pytest.raises(InputError, match="--history"):
+        graph.ingest("docs", delete_missing=True, receipt="r.jsonl")
+    assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 2
+    report = graph.delete("doc:works", history=True, receipt="r.jsonl")
+    assert report.receipt is not None
+    (past,) = hlgraph.verify_receipts("r.jsonl.history").receipts
+    assert (past.corpus, past.content["removed"]["source"]) == ("default@history", 5)
+    assert graph.receipts.verify("r.jsonl").returned == ()
+
+
+def test_a_hold_keeps_the_past_of_a_source(graph: HLGraph) -> None:
+    edited(graph)
+    graph.holds.add("case", ["doc:mill"])
+    with pytest.raises(HoldError):
+        graph.delete(["doc:works", "doc:mill"], history=True)
+    assert len(graph.history.versions("doc:works")) == 5
+
+
+def test_unknown_names_and_options_without_effect_are_refused(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill")])
+    with pytest.raises(InputError, match="no history"):
+        graph.delete("doc:works", history=True)
+    graph.history.keep()
+    with pytest.raises(UnknownNameError):
+        graph.delete(["doc:works", "doc:none"], history=True)
+    assert len(graph.history.versions("doc:works")) == 1
+    other = graph.in_corpus("default@history")
+    for refused in (lambda: other.ingest([works("X")]), lambda: other.delete(everything=True), other.history.keep):
+        with pytest.raises(InputError, match="history of corpus 'default'"):
+            refused()
+
+
+def test_a_corpus_of_that_name_is_no_history(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("hlgraph.ingest.run.refuse_history", lambda _: None)  # as an older hlgraph did
+        graph.in_corpus("default@history").ingest([works("Mara Quill")])
+    with pytest.raises(InputError, match="is no history"):
+        graph.ingest([works("Mara Quill")], keep_history=True)
+
+
+def test_the_history_moves_with_an_export(graph: HLGraph) -> None:
+    moments = edited(graph)
+    for corpus in ("default", "default@history"):
+        graph.in_corpus(corpus).export_corpus(f"out/{corpus}")
+    with hlgraph.connect("hlgraph://./other", embedder=WordEmbedder()) as other:
+        with pytest.raises(InputError, match="@history"):
+            other.in_corpus("plain").import_corpus("out/default@history")
+        for corpus in ("default", "default@history"):
+            other.in_corpus(corpus).import_corpus(f"out/{corpus}")
+        assert shown(other, moments[0][0]) == shown(graph, moments[0][0])
+        other.ingest([works("Edda Thorn")])
+        assert len(other.history.versions("doc:works")) == 6
+
+
+def test_the_command_line_asks_lists_and_compares(graph: HLGraph) -> None:
+    for name in ("Mara Quill", "Ivo Brandt"):
+        Path("works.txt").write_text(f"{name} leads the Aldane Works.")
+        assert call("ingest", "works.txt", "--keep-history").code == 0
+    found = call("search", QUESTION, "--as-of", "1", "--json")
+    assert "Mara Quill" in json.loads(found.out)["evidence"][0]["text"]
+    assert "Mara Quill" in call("answer", QUESTION, "--as-of", "1").out
+    assert call("history", "list", "works.txt").out.count("\n") == 2
+    assert "+ statement: works: Ivo Brandt leads" in call("diff", "--from", "1").out
+    tree = json.loads(call("diff", "--from", "1", "--to", "2", "--json").out)
+    assert len(tree["sources"]["changed"]) == 1
+    assert "--history" in call("delete", "works.txt").out
+    assert "history: 2 versions removed" in call("delete", "works.txt", "--history").out

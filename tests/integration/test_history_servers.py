@@ -1,0 +1,54 @@
+"""The history of a corpus on Neo4j and OpenSearch is that of the embedded store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from live_stores import opened, settings_for
+
+import hlgraph
+from hlgraph.records import Document
+from hlgraph.sdk.client import HLGraph
+from hlgraph.testing.embedder import WordEmbedder
+
+QUESTION = "Who leads the Aldane Works?"
+
+
+def run(graph: HLGraph) -> list[Any]:
+    """Edit, restrict, delete and erase sources; returns what callers see of each version, and what is left."""
+    seen: list[Any] = []
+    for leader in ("Mara Quill", "Ivo Brandt"):
+        text = f"{leader} leads the Aldane Works. The works stand in Tessing."
+        mill = Document("doc:mill", "Edda Thorn bought the Vessel Mill.", metadata={"acl": "public"})
+        graph.ingest([Document("doc:works", text, metadata={"acl": "public", "year": 1}), mill], keep_history=True)
+    graph.groups.set("board", uris="doc:works")
+    graph.delete("doc:mill")
+
+    for version in graph.history.versions("doc:works"):
+        assert (version.valid_to is None) is (version.number == 2)
+        for caller in (graph.as_operator(), graph.as_caller({"public"}), graph.as_caller({"board"})):
+            result = caller.search(
+                QUESTION, strategy="statement", as_of=version.valid_from, where="year = 1 or acl = 'public'"
+            )
+            seen.append([(piece.text, piece.source.uri, piece.source.version) for piece in result.evidence])
+    seen.append(graph.history.diff(1))
+    seen.append([(v.number, v.version_from, v.version_to) for v in graph.history.versions("doc:works")])
+    report = graph.delete("doc:works", history=True, receipt="r.jsonl")
+    seen.append((report.versions_removed, graph.stats(everything=True)[1].records))
+    assert all(finding.is_fine for finding in graph.check())
+    seen.append(graph.delete(everything=True).versions_removed)
+    graph.ingest([Document("doc:works", "Una Moss leads the Aldane Works.")])  # the history is still kept
+    seen.append([(v.number, v.version_from, v.version_to) for v in graph.history.versions("doc:works")])
+    return seen
+
+
+def test_servers_keep_the_history_that_the_embedded_store_keeps(servers: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        expected = run(graph)
+    Path("r.jsonl").unlink()
+    Path("r.jsonl.history").unlink()
+    settings = settings_for(servers)
+    with opened(servers, settings), hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+        assert run(graph) == expected
