@@ -78,7 +78,14 @@ _REMEDIES: dict[type[StoreError], dict[str, str]] = {
 _FULL = ("no space left", "disk full")
 
 
-LOST = (OSError, foreign.IncompleteCommit, foreign.ServiceUnavailable, foreign.SessionExpired, foreign.TransientError)
+LOST = (
+    OSError,
+    foreign.ConnectionAcquisitionTimeoutError,
+    foreign.IncompleteCommit,
+    foreign.ServiceUnavailable,
+    foreign.SessionExpired,
+    foreign.TransientError,
+)
 """Errors of a read from a server that is, or briefly was, unavailable."""
 CLOSING: tuple[type[Exception], ...] = (*closing.CLOSING, foreign.DriverError, foreign.Neo4jError)
 """Errors of a call whose connection another thread has closed."""
