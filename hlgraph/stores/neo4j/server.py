@@ -80,7 +80,7 @@ _FULL = ("no space left", "disk full")
 
 LOST = (
     OSError,
-    foreign.ConnectionAcquisitionTimeoutError,
+    getattr(foreign, "ConnectionAcquisitionTimeoutError", OSError),  # from version 6 of the driver on
     foreign.IncompleteCommit,
     foreign.ServiceUnavailable,
     foreign.SessionExpired,
