@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -211,10 +210,9 @@ def test_the_commands_ask_as_a_caller_or_as_an_operator(tmp_path: Path) -> None:
 def test_a_change_of_1_000_sources_is_one_change_without_extraction(opened: Opened) -> None:
     with opened() as graph:
         graph.ingest([Document(f"doc:{number}", f"Number {number} left.") for number in range(1_000)])
-        version, start = graph.stats()[0].version, time.process_time()
+        version = graph.stats()[0].version
         assert graph.groups.set("public", where="source_id != ''") == 1_000
         assert graph.stats()[0].version == version + 1
-        assert time.process_time() - start < 60  # a bound against a query per source, not a measure
 
 
 @pytest.mark.parametrize("seed", range(cases(2, 40)))
@@ -278,7 +276,8 @@ def test_the_kit_sees_what_is_dropped(opened: Opened, monkeypatch: pytest.Monkey
                 seen = leaks(
                     graph, history, opened=opened, strategies=("diameter", "path"), modes=("vector", "text"), seed=seed
                 )
-            except (IndexError, KeyError):  # a search stumbles over what it pulls and may not see
+            except IndexError:  # a search stumbles over what it finds and may not pull
+                assert what == "the filter of a search"
                 return
         if seen:
             return

@@ -14,6 +14,7 @@ from live_stores import settings_for
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.errors import AccessError
 from hlgraph.records import Document, Entity, Fact, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.protocols import Scope
@@ -86,6 +87,20 @@ def test_entities_and_facts_are_named_as_the_sources_of_a_scope_name_them(
         assert read[:half] == read[half:]
         assert all(entities and said for entities, said in read[:half])
         assert {type(record) for entities, said in read for record in (*entities, *said)} == {Entity, Fact}
+
+
+def test_a_corpus_needs_a_caller_from_the_moment_that_a_source_names_a_group(graph: HLGraph) -> None:
+    graph.ingest([Document("doc:1", "Mara Quill left Tessing."), Document("doc:2", "Ivo Brandt left Tessing.")])
+    assert len(graph.search("Who left Tessing?", strategy="statement").evidence) == 2
+    graph.groups.set("works", uris="doc:1")
+    for ask in (graph.search, graph.answer):
+        with pytest.raises(AccessError):
+            ask("Who left Tessing?")
+    view = graph.as_caller({"works"})
+    assert [piece.source.uri for piece in view.search("Who left Tessing?", strategy="statement").evidence] == ["doc:1"]
+    graph.groups.clear(uris="doc:1")
+    assert len(graph.search("Who left Tessing?", strategy="statement").evidence) == 2
+    assert view.search("Who left Tessing?", strategy="statement").evidence == ()
 
 
 def test_an_unseen_source_does_not_change_scores_by_words(graph: HLGraph) -> None:
