@@ -16,6 +16,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hlgraph.records import Kind, Source
 
@@ -106,6 +107,8 @@ def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
 
 HISTORY = "@history"
 """End of the name of a corpus that holds the versions of the sources of another one."""
+HISTORY_FIELDS = ("history_from", "history_to", "history_version_from", "history_version_to", "history_state")
+"""Metadata fields of a version there; they name versions of the other corpus, so no evidence shows them."""
 
 
 def source_key(source: Source) -> str:
@@ -117,6 +120,18 @@ def source_key(source: Source) -> str:
     ['doc:a', 'doc:a@v2']
     """
     return f"{source.uri}@v{source.version}" if source.corpus.endswith(HISTORY) else source.uri
+
+
+def shown(source: Source) -> Source:
+    """A source as evidence shows it: a version without the fields that only serve the history.
+
+    Parameters
+    ----------
+    source : a stored source
+    """
+    if not source.corpus.endswith(HISTORY):
+        return source
+    return replace(source, metadata={key: value for key, value in source.metadata.items() if key not in HISTORY_FIELDS})
 
 
 def chunk_id(source: str, text: str, occurrence: int, *, scheme: int = WITHOUT_NAME) -> str:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from hlgraph.ids import shown
 from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
 from hlgraph.retrieve.session import page_at
 from hlgraph.stores.protocols import GraphStore, Scope
@@ -238,7 +239,7 @@ class TableReader:
         chunks = self._read(Kind.CHUNK, scope, record_type=Chunk) if len(sources) <= MOST_ROWS else []
         if max(len(sources), len(chunks)) > MOST_ROWS:
             return None
-        return tables_of(chunks, {source.id: source for source in sources})
+        return tables_of(chunks, {source.id: shown(source) for source in sources})
 
     def evidence(self, rows: Sequence[Row]) -> list[Evidence]:
         """Rows as evidence: each its statement, or its part of a chunk if no statement is stored at its place."""
@@ -246,7 +247,7 @@ class TableReader:
         if not ids:
             return []
         scope = Scope(self.corpus, sources=ids)
-        sources = {source.id: source for source in self._read(Kind.SOURCE, scope, record_type=Source)}
+        sources = {source.id: shown(source) for source in self._read(Kind.SOURCE, scope, record_type=Source)}
         places: dict[tuple[str, int], Statement] = {}
         texts: dict[tuple[str, str], Statement] = {}
         chunks = {row.chunk.id: row.chunk for row in rows}

@@ -20,8 +20,8 @@ from typing import TypeAlias
 
 from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
-from hlgraph.errors import InputError, ModelMismatchError
-from hlgraph.ids import HISTORY, WITHOUT_NAME, content_id, normalise_name, source_id, source_key
+from hlgraph.errors import InputError, ModelMismatchError, WhereError
+from hlgraph.ids import HISTORY, HISTORY_FIELDS, WITHOUT_NAME, content_id, normalise_name, source_id, source_key
 from hlgraph.index.embed import check_model, indexed
 from hlgraph.ingest.exports import copies_of
 from hlgraph.ingest.imports import copy_of
@@ -34,17 +34,14 @@ from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id
 from hlgraph.text import ACL, canonical_time
-from hlgraph.where import And, Compare, Not, Op, Where
+from hlgraph.where import And, Caller, Compare, Not, Op, Where, fields, metadata_key
 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
 
 MARK = "hlgraph:history"
 """The uri of the source that says since when a history is kept."""
-FROM, _TO, VERSION_FROM, VERSION_TO = "history_from", "history_to", "history_version_from", "history_version_to"
-"""Metadata fields of a version."""
-_STATE = "history_state"
-_OWN = {FROM, _TO, VERSION_FROM, VERSION_TO, _STATE}
+FROM, _TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
 _SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
 _EDITS = 500
@@ -232,7 +229,10 @@ class _Synchronisation:
             )  # frees it from its model
             seen = {}
         at = _after(
-            [*seen.values(), *(v.metadata.get(key) for mine in versions.values() for v in mine for key in _OWN)]
+            [
+                *seen.values(),
+                *(v.metadata.get(key) for mine in versions.values() for v in mine for key in HISTORY_FIELDS),
+            ]
         )
         plan = self._plan(versions, at, number)
         with progress.step("history", len(plan.added), unit="sources"):
@@ -266,7 +266,7 @@ class _Synchronisation:
 
     def _version(self, source: Source, count: int, at: str, number: int) -> Source:
         own: Metadata = {FROM: at, VERSION_FROM: number, _STATE: str(source.version)}
-        metadata = {**{key: value for key, value in source.metadata.items() if key not in _OWN}, **own}
+        metadata = {**{key: value for key, value in source.metadata.items() if key not in HISTORY_FIELDS}, **own}
         return _named(
             replace(source, corpus=self._name, version=count, metadata=metadata, valid_from=at, valid_to=None)
         )
@@ -370,7 +370,7 @@ def _is_open(version: Source) -> bool:
 def _content(source: Source) -> tuple[str, ...]:
     """What makes a version of a source: its text, how it was extracted, its title, and its metadata without groups."""
     state = str(source.metadata.get(_STATE, source.version))
-    metadata = {key: value for key, value in source.metadata.items() if key != ACL and key not in _OWN}
+    metadata = {key: value for key, value in source.metadata.items() if key != ACL and key not in HISTORY_FIELDS}
     return source.checksum, state, source.title, metadata_text(metadata)
 
 
@@ -424,6 +424,40 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
             f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
         )
     return _between(FROM, at, _TO)
+
+
+def of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
+    """A caller who sees the versions of a source if it sees the source now.
+
+    After a change of groups that was killed, the versions have the groups of before until the next command that writes.
+
+    Parameters
+    ----------
+    caller : who asks
+    corpus : the corpus
+    stores : the stores
+    """
+    mark = mark_of(stores, corpus)
+    if caller.operates or mark is None or mark.metadata.get(_STATE) == _state(_stats(stores, corpus)):
+        return caller
+    present = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+    sees = {source.uri: caller.sees(source.metadata.get(ACL)) for source in present}
+    versions = _versions(stores, history_of(corpus)).items()
+    was = {uri: caller.sees(mine[-1].metadata.get(ACL)) for uri, mine in versions if uri in sees}
+    opened, closed = (sorted(uri for uri in was if was[uri] is not now and sees[uri] is now) for now in (True, False))
+    return replace(caller, opened=tuple(opened), closed=tuple(closed))
+
+
+def refuse_own_fields(where: Where | None) -> None:
+    """Raise WhereError for a filter on the fields that only serve the history, which tell versions of the corpus.
+
+    Parameters
+    ----------
+    where : the filter of a search of the past
+    """
+    own = sorted(name for name in ([] if where is None else fields(where)) if metadata_key(name) in HISTORY_FIELDS)
+    if own:
+        raise WhereError(f"no source has a field {own[0]!r}; as_of says which versions are searched")
 
 
 def kept(stores: Stores, corpus: str) -> Source:

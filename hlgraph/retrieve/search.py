@@ -19,6 +19,7 @@ from hlgraph import telemetry
 from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.algorithms.fusion import reciprocal_rank
 from hlgraph.errors import AccessError, InputError, StoreConflictError, UnknownNameError
+from hlgraph.ids import shown
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker
@@ -316,16 +317,27 @@ def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
             f"there is no corpus {request.corpus!r}; ingest something into it first, or name another"
         )
     corpus = corpora[0]
-    if request.caller is None and ACL in corpus.fields:
-        raise AccessError(
-            f"sources of corpus {request.corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
-            "--as GROUP; graph.as_operator() or --as-operator sees every source"
-        )
+    if request.caller is None:
+        refuse_nobody(corpus)
     if request.where is not None and not request.is_of_groups:
         own = fields_of(request.as_of) if request.as_of is not None else ()  # no version may have ended yet
         known = {str(metadata_key(name)): frozenset({"text", "number"}) for name in own}
         check_fields(request.where, {**known, **corpus.fields})
     return corpus
+
+
+def refuse_nobody(corpus: CorpusStats) -> None:
+    """Raise AccessError if a source of a corpus names a group; no caller is named.
+
+    Parameters
+    ----------
+    corpus : the statistics of the corpus
+    """
+    if ACL in corpus.fields:
+        raise AccessError(
+            f"sources of corpus {corpus.corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
+            "--as GROUP; graph.as_operator() or --as-operator sees every source"
+        )
 
 
 def _seen(corpus: CorpusStats, request: SearchRequest) -> CorpusStats:
@@ -489,6 +501,8 @@ def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], 
     where = session.request.where
     if where is not None:
         sources = {item: source for item, source in sources.items() if matches(where, source_values(source))}
+    if session.request.as_of is not None:
+        sources = {item: shown(source) for item, source in sources.items()}
     return chunks, sources
 
 

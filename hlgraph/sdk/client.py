@@ -948,13 +948,21 @@ class HLGraph:
 
 def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> SearchRequest:
     """The request of the caller of a graph, about a moment."""
-    request = replace(request, caller=graph._caller)
+    caller, corpus = graph._caller, graph.corpus
     if as_of is None:
-        return request
-    from hlgraph.ingest.history import history_of, moment
+        return replace(request, caller=caller)
+    from hlgraph.ingest.history import history_of, moment, of_today, refuse_own_fields
+    from hlgraph.retrieve.search import refuse_nobody
 
-    then = moment(graph._opened.stores, graph.corpus, as_of=as_of, has_versions=not request.is_of_groups)
-    return replace(request, corpus=history_of(graph.corpus), as_of=then)
+    stores = graph._opened.stores
+    refuse_own_fields(request.where)
+    then = moment(stores, corpus, as_of=as_of, has_versions=caller is None or caller.operates)
+    if caller is None:
+        for present in stores.graph.stats(corpus, has_counts=False):
+            refuse_nobody(present)
+    else:
+        caller = of_today(caller, corpus, stores=stores)
+    return replace(request, corpus=history_of(corpus), as_of=then, caller=caller)
 
 
 def _events(

@@ -2,16 +2,18 @@
 
 Its oracle is the same call on a store that never had the hidden sources. Ids, texts, names, metadata, counts, order and scores must
 be equal, whatever was ingested, edited, merged, deleted or opened to other groups before. The text of each source also has a word
-of its own, which must not occur in any result for a caller who may not see the source.
+of its own, which must not occur in any result for a caller who may not see the source. Of a moment of the past, a caller gets what
+a store gives whose history never had the sources that the caller may not see today.
 
 ::
 
-    from hlgraph.testing.leakage import History, leaks
+    from hlgraph.testing.leakage import History, leaks, past_leaks
 
     history = History.of(seed=7)
     with my_store() as graph:
-        history.run(graph)
+        moments = history.run(graph)
         assert not leaks(graph, history, opened=another_empty_store)
+        assert not past_leaks(graph, history, opened=another_empty_store, moments=moments)
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeAlias
 
 from hlgraph.errors import HLGraphError, StoreConflictError
 from hlgraph.ids import entity_id
+from hlgraph.ingest.history import AsOf
 from hlgraph.records import Answer, Document, Evidence
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import SearchResult, Unit
@@ -41,6 +45,7 @@ FILTERS = (None, "year >= 2010", "kind = 'report' or not exists year")
 _NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmoon Bridge", "Orsel Works", "Petra Voss")
 _VERBS = ("designed", "visited", "sold", "paid", "left")
 _MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
+_Run: TypeAlias = Callable[[HLGraph, AsOf | None], SearchResult | Answer]
 _DIGITS = 6
 _ASKED = "3"
 
@@ -61,65 +66,103 @@ class Leak(NamedTuple):
     expected: object
 
 
+Step: TypeAlias = Callable[[HLGraph, Callable[[str], bool]], object]
+"""A change of the sources whose uris the function admits."""
+
+
 @dataclass(slots=True)
 class History:
     """What happens to a corpus, and what it holds in the end.
 
     Attributes
     ----------
-    steps : calls of an operator, in order
+    steps : changes of an operator, in order
     documents : the documents at the end, by uri, with the groups that hold then
+    groups : the last groups of every document that was ever there, by uri
     """
 
-    steps: list[Callable[[HLGraph], object]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     documents: dict[str, Document] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, seed: int, *, sources: int = 8) -> History:
+    def of(cls, seed: int, *, sources: int = 8, names: int = 0) -> History:
         """A random history: sources are ingested, edited, moved to other groups, deleted, and names merged.
 
         Parameters
         ----------
         seed : chooses it
         sources : number of sources at the start, at least 4
+        names : number of further names, each in a statement with the first name of the kit. A corpus of 128 names has fitted
+            thresholds, and a name of 25 statements is matched by the store
         """
         chance, history = random.Random(seed), cls()  # noqa: S311
-        first = [_document(chance, number) for number in range(sources)]
+        more = [f"{_NAMES[0]} visited {_name(number)}." for number in range(names)]
+        first = [_document(chance, number, more[number::sources]) for number in range(sources)]
         history._put(first)
         for number in chance.sample(range(sources), 2):
-            groups = history.documents[first[number].uri].metadata.get(ACL)
-            edited = _document(chance, number)
+            groups = history.groups[first[number].uri]
+            edited = _document(chance, number, more[number::sources])
             rest = {name: value for name, value in edited.metadata.items() if name != ACL}
             history._put([replace(edited, metadata=rest)])  # silent about its groups: they stay
             history._hold(edited.uri, groups)
         moved, gone = chance.sample(first, 2)
         history._move(moved.uri, chance.choice(GROUPS))
-        history.steps.append(lambda graph: graph.delete(gone.uri))
+        history.steps.append(lambda graph, admits: admits(gone.uri) and graph.delete(gone.uri))
         del history.documents[gone.uri]
-        history.steps += [_merge, lambda graph: graph.communities.build(), lambda graph: graph.hierarchy.build()]
         return history
 
-    def run(self, graph: HLGraph) -> None:
-        """Take the steps on an empty corpus."""
+    def run(self, graph: HLGraph) -> list[datetime]:
+        """Take the steps on an empty corpus, with its history kept; then merge names, and build communities and layers.
+
+        Returns
+        -------
+        list of datetime
+            A moment after each step.
+        """
+        moments = self.replay(graph, lambda _: True)
+        _merge(graph)
+        graph.communities.build()
+        graph.hierarchy.build()
+        return moments
+
+    def replay(self, graph: HLGraph, admits: Callable[[str], bool]) -> list[datetime]:
+        """Take the steps of some sources alone on an empty corpus; returns a moment after each step.
+
+        Parameters
+        ----------
+        graph : the corpus
+        admits : whether a source of this uri is there
+        """
+        graph.history.keep()
+        moments = []
         for step in self.steps:
-            step(graph)
+            step(graph, admits)
+            moments.append(datetime.now(UTC))
+        return moments
 
     def seen_by(self, groups: frozenset[str]) -> list[Document]:
         """The documents that a caller in these groups may see, by uri."""
         return [one for _, one in sorted(self.documents.items()) if groups.intersection(_groups(one))]
 
     def _put(self, documents: Sequence[Document]) -> None:
-        self.steps.append(lambda graph: graph.ingest(documents))
+        def ingest(graph: HLGraph, admits: Callable[[str], bool]) -> None:
+            if there := [document for document in documents if admits(document.uri)]:
+                graph.ingest(there)
+
+        self.steps.append(ingest)
         self.documents |= {document.uri: document for document in documents}
+        self.groups |= {document.uri: _groups(document) for document in documents}
 
     def _move(self, uri: str, group: str) -> None:
-        self.steps.append(lambda graph: graph.groups.set(group, uris=uri))
+        self.steps.append(lambda graph, admits: admits(uri) and graph.groups.set(group, uris=uri))
         self._hold(uri, (group,))
 
-    def _hold(self, uri: str, groups: Any) -> None:
+    def _hold(self, uri: str, groups: tuple[str, ...]) -> None:
         document = self.documents[uri]
         metadata = {name: value for name, value in document.metadata.items() if name != ACL}
-        self.documents[uri] = replace(document, metadata=metadata if groups is None else {**metadata, ACL: groups})
+        self.documents[uri] = replace(document, metadata={**metadata, ACL: groups} if groups else metadata)
+        self.groups[uri] = groups
 
 
 def _groups(document: Document) -> tuple[str, ...]:
@@ -127,8 +170,14 @@ def _groups(document: Document) -> tuple[str, ...]:
     return groups if isinstance(groups, tuple) else ()
 
 
-def _document(chance: random.Random, number: int) -> Document:
-    """A document with a word of its own, ``WordN``, and names in two spellings."""
+def _name(number: int) -> str:
+    """A name that shares no word with another one."""
+    syllables = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
+    return "".join(syllables[int(digit)] for digit in f"{number:03}").capitalize() + "th"
+
+
+def _document(chance: random.Random, number: int, more: Sequence[str]) -> Document:
+    """A document with a word of its own, ``WordN``, names in two spellings, and more sentences."""
 
     def name() -> str:
         chosen = chance.choice(_NAMES)
@@ -139,7 +188,9 @@ def _document(chance: random.Random, number: int) -> Document:
         for _ in range(chance.randint(2, 6))
     ]
     table = f"| item | cost |\n|---|---|\n| Word{number} | {chance.randint(1, 99)} |"
-    text = f"# {chance.choice(('Trade', 'Repairs'))}\n\n{' '.join(said)} {name()} left Word{number}.\n\n{table}"
+    text = (
+        f"# {chance.choice(('Trade', 'Repairs'))}\n\n{' '.join((*said, *more))} {name()} left Word{number}.\n\n{table}"
+    )
     metadata: dict[str, Any] = {"kind": chance.choice(("report", "note"))}
     if chance.random() < 0.7:
         metadata["year"] = chance.randint(2000, 2020)
@@ -199,17 +250,61 @@ def leaks(
             _merge(oracle)
             ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
             for call, run in _calls(every, modes, chance):
-                given, expected = _parts(run, ours), _parts(run, theirs)
                 name = f"{call} as {', '.join(sorted(groups))}"
-                parts = sorted(given.keys() | expected.keys())
-                differences += [
-                    Leak(name, part, given.get(part), expected.get(part))
-                    for part in parts
-                    if given.get(part) != expected.get(part)
-                ]
-                differences += [Leak(name, "text", word, "") for word in hidden if word in repr(given)]
+                differences += _differences(name, _parts(run, ours), _parts(run, theirs), hidden=hidden)
         differences += _summarised(graph.as_caller(groups), hidden)
     return differences
+
+
+def past_leaks(
+    graph: HLGraph,
+    history: History,
+    *,
+    opened: Callable[[], AbstractContextManager[HLGraph]],
+    moments: Sequence[datetime],
+    strategies: Sequence[str] = (),
+    seed: int = 0,
+) -> list[Leak]:
+    """What callers get of the past of hidden sources; empty if nothing.
+
+    The oracle is a store in which the history was run without the sources that the caller may not see today.
+
+    Parameters
+    ----------
+    graph, history, opened, strategies, seed : as for :func:`leaks`
+    moments : those that :meth:`History.run` returned
+
+    Returns
+    -------
+    list of Leak
+    """
+    every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
+    chance, differences = random.Random(seed), list[Leak]()  # noqa: S311
+    for groups in CALLERS:
+        seen = {uri for uri, named in history.groups.items() if groups.intersection(named)}
+        hidden = [f"Word{uri.partition('#')[2]}" for uri in sorted(history.groups.keys() - seen)]
+        hidden = [word for word in hidden if word != f"Word{_ASKED}"]
+        with opened() as oracle:
+            oracle.history.keep()
+            oracle.ingest([Document("doc:unseen", "Nothing.", metadata={ACL: "no other group"})])
+            then = history.replay(oracle, seen.__contains__)
+            ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
+            for number, (call, run) in enumerate(_calls(every, ("vector",), chance)):
+                at = number % len(then)
+                given, expected = _parts(run, ours, as_of=moments[at]), _parts(run, theirs, as_of=then[at])
+                name = f"{call} after step {at + 1} as {', '.join(sorted(groups))}"
+                differences += _differences(name, given, expected, hidden=hidden)
+    return differences
+
+
+def _differences(
+    call: str, given: Mapping[str, object], expected: Mapping[str, object], *, hidden: Sequence[str]
+) -> list[Leak]:
+    parts = sorted(given.keys() | expected.keys())
+    leaks = [
+        Leak(call, part, given.get(part), expected.get(part)) for part in parts if given.get(part) != expected.get(part)
+    ]
+    return leaks + [Leak(call, "text", word, "") for word in hidden if word in repr(given)]
 
 
 def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
@@ -217,8 +312,8 @@ def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
     units: tuple[Unit, ...] = ("mixed", "summary")
     for unit in units:
 
-        def run(graph: HLGraph, unit: Unit = unit) -> SearchResult:
-            return graph.search("Trade", strategy="hierarchy", unit=unit, explain=True)
+        def run(graph: HLGraph, as_of: AsOf | None, unit: Unit = unit) -> SearchResult:
+            return graph.search("Trade", strategy="hierarchy", unit=unit, explain=True, as_of=as_of)
 
         given = repr(_parts(run, graph))
         yield from (
@@ -226,30 +321,28 @@ def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
         )
 
 
-def _calls(
-    strategies: Sequence[str], modes: Sequence[Any], chance: random.Random
-) -> Iterator[tuple[str, Callable[[HLGraph], SearchResult | Answer]]]:
+def _calls(strategies: Sequence[str], modes: Sequence[Any], chance: random.Random) -> Iterator[tuple[str, _Run]]:
     for strategy, mode, where in itertools.product(strategies, modes, FILTERS):
         question = f"Who {chance.choice(_VERBS)} {chance.choice(_NAMES)}, and who {chance.choice(_VERBS)} Word{_ASKED}?"
 
-        def run(graph: HLGraph, chosen: Any = (question, strategy, mode, where)) -> SearchResult:
+        def run(graph: HLGraph, as_of: AsOf | None, chosen: Any = (question, strategy, mode, where)) -> SearchResult:
             text, name, how, only = chosen
-            return graph.search(text, strategy=name, mode=how, where=only, explain=True)
+            return graph.search(text, strategy=name, mode=how, where=only, explain=True, as_of=as_of)
 
         yield f"search --strategy {strategy} --mode {mode} --where {where}", run
     for where in (*FILTERS, "no_such_field = 1"):
         for text in (f"How many papers mention Word{_ASKED}?", "What is the sum of cost?", f"Who visited {_NAMES[0]}?"):
 
-            def reply(graph: HLGraph, chosen: Any = (text, where)) -> Answer:
-                return graph.answer(chosen[0], where=chosen[1])
+            def reply(graph: HLGraph, as_of: AsOf | None, chosen: Any = (text, where)) -> Answer:
+                return graph.answer(chosen[0], where=chosen[1], as_of=as_of)
 
             yield f"answer --where {where} {text}", reply
 
 
-def _parts(run: Callable[[HLGraph], SearchResult | Answer], graph: HLGraph) -> Mapping[str, object]:
+def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[str, object]:
     """What a caller can read of a result, without times; of an error its text."""
     try:
-        result = run(graph)
+        result = run(graph, as_of)
     except HLGraphError as error:
         return {"error": repr(error)}
     if isinstance(result, Answer):
@@ -271,7 +364,8 @@ def _parts(run: Callable[[HLGraph], SearchResult | Answer], graph: HLGraph) -> M
 
 def _piece(evidence: Evidence) -> tuple[object, ...]:
     why = _rounded(sorted(evidence.why.items()))
-    source = replace(evidence.source, version=1)  # which counts the edits of what the caller sees
+    # The version counts the edits of what the caller sees; the clock differs.
+    source = replace(evidence.source, version=1, valid_from=None, valid_to=None)
     return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, source, why
 
 

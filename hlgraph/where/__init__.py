@@ -698,10 +698,13 @@ class Caller:
     ----------
     groups : names of groups; a group that no source names admits nothing
     operates : whether every source is seen, whatever its groups
+    opened, closed : uris of sources that are seen, or are not, whatever their stored groups say, ascending
     """
 
     groups: frozenset[str] = frozenset()
     operates: bool = False
+    opened: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, groups: Iterable[str]) -> Caller:
@@ -722,7 +725,16 @@ class Caller:
         """
         if self.operates:
             return where
-        return narrowed(where, In(f"metadata.{ACL}", tuple(sorted(self.groups))))
+        admitted: Where = In(f"metadata.{ACL}", tuple(sorted(self.groups)))
+        for start in range(0, len(self.closed), MAX_VALUES):
+            admitted = And((admitted, Not(In("uri", self.closed[start : start + MAX_VALUES]))))
+        for start in range(0, len(self.opened), MAX_VALUES):
+            admitted = Or((admitted, In("uri", self.opened[start : start + MAX_VALUES])))
+        return narrowed(where, admitted)
+
+    def sees(self, groups: object) -> bool:
+        """Whether the caller sees a source with this value of ``acl``; None for a source without groups."""
+        return self.operates or not self.groups.isdisjoint(groups if isinstance(groups, tuple) else (groups,))
 
 
 def narrowed(where: Where | None, admitted: Where) -> Where:

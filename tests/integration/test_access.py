@@ -21,6 +21,7 @@ from hlgraph.answer.tables import TableReader
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import entity_id
 from hlgraph.records import Document, Hit, Kind
+from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import SearchRequest, Unit
 from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
@@ -30,7 +31,8 @@ from hlgraph.stores import trace
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.leakage import History, leaks
+from hlgraph.testing.leakage import History, Leak, leaks, past_leaks
+from hlgraph.text import ACL
 from hlgraph.where import Caller
 
 SESSION = importlib.import_module("hlgraph.retrieve.session")  # the package has functions of these names
@@ -219,8 +221,28 @@ def test_a_change_of_1_000_sources_is_one_change_without_extraction(opened: Open
 def test_nothing_leaks(opened: Opened, seed: int) -> None:
     history = History.of(seed)
     with opened() as graph:
+        moments = history.run(graph)
+        modes = MODES[seed % 3 :: cases(3, 1)]
+        assert leaks(graph, history, opened=opened, modes=modes, seed=seed) == []
+        asked = sorted(set(STRATEGIES) - {"hierarchy"})[seed % 4 :: cases(4, 1)]
+        past = past_leaks(graph, history, opened=opened, moments=moments, strategies=asked, seed=seed)
+        assert past == []
+
+
+@pytest.mark.parametrize("seed", range(cases(1, 10)))
+def test_nothing_leaks_where_thresholds_are_fitted(opened: Opened, seed: int) -> None:
+    history = History.of(seed, names=150)
+    with opened() as graph:
         history.run(graph)
-        assert leaks(graph, history, opened=opened, modes=MODES[seed % 3 :: cases(3, 1)], seed=seed) == []
+        assert graph.stats()[0].calibration is not None
+        assert _seen_by_the_kit(graph, history, opened, large=True) == []
+
+
+def _seen_by_the_kit(
+    graph: HLGraph, history: History, opened: Opened, *, large: bool = False, seed: int = 0
+) -> list[Leak]:
+    strategies = ("topic_graph",) if large else ("diameter", "path")
+    return leaks(graph, history, opened=opened, strategies=strategies, modes=("vector", "text"), seed=seed)
 
 
 def _unscoped(name: str) -> Callable[..., Any]:
@@ -262,20 +284,26 @@ DROPPED: dict[str, tuple[Any, str, Any]] = {
         "_explained",
         lambda session, ranked, result: replace(result, explain=replace(result.explain, calls=trace.heard())),
     ),
+    "the scope of a match": (EmbeddedGraphStore, "match", _unscoped("match")),
+    "the published thresholds": (SEARCH, "_seen", lambda corpus, request: replace(corpus, fields={ACL: frozenset()})),
+    "the versions of the corpus": (SEARCH, "shown", lambda source: source),
 }
+LARGE = {"the scope of a match", "the published thresholds"}
+PAST = {"the versions of the corpus"}
 
 
 @pytest.mark.parametrize("what", DROPPED)
 def test_the_kit_sees_what_is_dropped(opened: Opened, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(*DROPPED[what])
     for seed in (4, 0, 1):
-        history = History.of(seed)
+        history = History.of(seed, names=150 if what in LARGE else 0)
         with opened() as graph:
-            history.run(graph)
+            moments = history.run(graph)
             try:
-                seen = leaks(
-                    graph, history, opened=opened, strategies=("diameter", "path"), modes=("vector", "text"), seed=seed
-                )
+                if what in PAST:
+                    seen = past_leaks(graph, history, opened=opened, moments=moments, strategies=("statement",))
+                else:
+                    seen = _seen_by_the_kit(graph, history, opened, large=what in LARGE, seed=seed)
             except IndexError:  # a search stumbles over what it finds and may not pull
                 assert what == "the filter of a search"
                 return

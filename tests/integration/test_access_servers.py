@@ -19,7 +19,7 @@ from hlgraph.records import Document, Entity, Fact, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.leakage import CALLERS, History, leaks
+from hlgraph.testing.leakage import CALLERS, History, leaks, past_leaks
 from hlgraph.where import Caller
 
 MODES = ("vector", "text", "hybrid")
@@ -50,7 +50,7 @@ def test_nothing_leaks_on_servers(
     graph: HLGraph, embedded: Callable[[], AbstractContextManager[HLGraph]], seed: int
 ) -> None:
     history = History.of(seed)
-    history.run(graph)
+    moments = history.run(graph)
     parts = {
         "evidence",
         "communities",
@@ -64,6 +64,7 @@ def test_nothing_leaks_on_servers(
         "error",
     }
     found = leaks(graph, history, opened=embedded, strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
+    found += past_leaks(graph, history, opened=embedded, moments=moments, strategies=("auto",), seed=seed)
     assert [leak for leak in found if leak.part in parts] == []  # steps name where they ran
 
 

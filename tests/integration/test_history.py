@@ -35,6 +35,10 @@ def graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HLGraph]:
         yield opened
 
 
+def killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 def works(leader: str, **metadata: Any) -> Document:
     return Document("doc:works", f"{leader} leads the Aldane Works. The works stand in Tessing.", metadata=metadata)
 
@@ -155,16 +159,43 @@ def test_groups_of_today_hold_in_the_past(graph: HLGraph) -> None:
         _ = public.history
 
 
+@pytest.mark.parametrize("groups", [("public",), ()])
+def test_a_killed_change_of_groups_holds_in_the_past_at_once(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, groups: tuple[str, ...]
+) -> None:
+    metadata = {"acl": groups} if groups else {}
+    graph.ingest([works("Mara Quill", **metadata), OTHER], keep_history=True)
+    before = datetime.now(UTC)
+    with monkeypatch.context() as patch:
+        patch.setattr(history._Synchronisation, "run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            graph.groups.set("board", uris="doc:works")
+    for _ in range(2):
+        assert shown(graph.as_caller({"public"}), before) == []
+        assert "Quill" in shown(graph.as_caller({"board"}), before)[0][0]
+        assert "no evidence" not in graph.as_caller({"board"}).answer(QUESTION, as_of=before).text
+        with pytest.raises(AccessError, match="a caller must be named"):
+            shown(graph, before)
+        graph.groups.set("board", uris="doc:works")  # again: now the history has it, too
+
+
+def test_evidence_of_the_past_names_no_version_of_the_corpus(graph: HLGraph) -> None:
+    at, _ = edited(graph)[1]
+    evidence = graph.search("mill", as_of=at, k=9).evidence
+    assert {piece.source.uri: dict(piece.source.metadata) for piece in evidence} == {
+        "doc:works": {},
+        "doc:mill": {"year": 1901},
+    }
+    with pytest.raises(WhereError, match="as_of"):
+        graph.search("mill", as_of=at, where="year = 1901 or history_version_from > 1")
+
+
 @pytest.mark.parametrize("step", ["synchronise", "persist"])
 def test_a_kill_before_a_change_is_recorded_loses_no_version(
     graph: HLGraph, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     graph.ingest([works("Mara Quill"), OTHER], keep_history=True)
     number = graph.stats()[0].version
-
-    def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr(
             history._Synchronisation if step == "synchronise" else history,
