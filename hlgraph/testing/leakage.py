@@ -19,6 +19,7 @@ a store gives whose history never had the sources that the caller may not see to
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,10 +31,11 @@ from typing import Any, NamedTuple, TypeAlias
 from hlgraph.errors import HLGraphError, StoreConflictError
 from hlgraph.ids import entity_id
 from hlgraph.ingest.history import AsOf
-from hlgraph.records import Answer, Document, Evidence
+from hlgraph.records import Answer, Document, Evidence, Source
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import SearchResult, Unit
 from hlgraph.sdk.client import HLGraph
+from hlgraph.sdk.contents import Page
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.text import ACL
 
@@ -45,7 +47,7 @@ FILTERS = (None, "year >= 2010", "kind = 'report' or not exists year")
 _NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmoon Bridge", "Orsel Works", "Petra Voss")
 _VERBS = ("designed", "visited", "sold", "paid", "left")
 _MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
-_Run: TypeAlias = Callable[[HLGraph, AsOf | None], SearchResult | Answer]
+_Run: TypeAlias = Callable[[HLGraph, AsOf | None], SearchResult | Answer | Mapping[str, object]]
 _DIGITS = 6
 _ASKED = "3"
 
@@ -337,6 +339,38 @@ def _calls(strategies: Sequence[str], modes: Sequence[Any], chance: random.Rando
                 return graph.answer(chosen[0], where=chosen[1], as_of=as_of)
 
             yield f"answer --where {where} {text}", reply
+    for where in FILTERS:
+
+        def look(graph: HLGraph, as_of: AsOf | None, where: Any = where) -> Mapping[str, object]:
+            return _contents(graph, where, as_of=as_of)
+
+        yield f"sources, entities, facts --where {where}", look
+
+
+def _contents(graph: HLGraph, where: Any, *, as_of: AsOf | None) -> Mapping[str, object]:
+    """Everything that a caller can list and open, in pages of two or three records."""
+    sources, entities, facts = (
+        list(_pages(functools.partial(part.list, where=where, limit=limit, as_of=as_of)))
+        for part, limit in ((graph.sources, 2), (graph.entities, 3), (graph.facts, 3))
+    )
+    listed = {"sources": sources, "entities": entities, "facts": facts}
+    opened = {
+        "texts": [graph.sources.open(source.uri, as_of=as_of) for page in sources for source in page],
+        "around": [
+            graph.entities.open(entity.id, where=where, limit=3, as_of=as_of) for page in entities for entity in page
+        ],
+        "support": [graph.facts.open(fact.id, where=where, as_of=as_of) for page in facts for fact in page],
+    }
+    return {name: _rounded(each) for name, each in {**listed, **opened}.items()}
+
+
+def _pages(page: Callable[..., Page[Any]]) -> Iterator[Page[Any]]:
+    after: str | None = None
+    while True:
+        yield (records := page(after=after))
+        after = records.after
+        if after is None:
+            return
 
 
 def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[str, object]:
@@ -345,6 +379,8 @@ def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[s
         result = run(graph, as_of)
     except HLGraphError as error:
         return {"error": repr(error)}
+    if isinstance(result, Mapping):
+        return result
     if isinstance(result, Answer):
         cited = [_piece(citation.evidence) for citation in result.citations]
         return {"text": result.text, "citations": cited, "sentences": [one.is_supported for one in result.sentences]}
@@ -364,17 +400,17 @@ def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[s
 
 def _piece(evidence: Evidence) -> tuple[object, ...]:
     why = _rounded(sorted(evidence.why.items()))
-    # The version counts the edits of what the caller sees; the clock differs.
-    source = replace(evidence.source, version=1, valid_from=None, valid_to=None)
-    return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, source, why
+    return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, _rounded(evidence.source), why
 
 
 def _rounded(value: object) -> object:
-    """The value with rounded numbers."""
+    """The value with rounded numbers; a source without clock and version, which counts the edits that the caller sees."""
     if isinstance(value, float):
         return round(value, _DIGITS)
     if isinstance(value, list | tuple):
         return [_rounded(part) for part in value]
+    if isinstance(value, Source):
+        value = replace(value, version=1, valid_from=None, valid_to=None)
     if isinstance(value, dict):
         return {name: _rounded(part) for name, part in value.items()}
     fields = getattr(value, "__dataclass_fields__", None)
