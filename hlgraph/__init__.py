@@ -101,6 +101,14 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import connect as connect
     from hlgraph.sdk.communities import Communities as Communities
     from hlgraph.sdk.communities import FoundCommunities as FoundCommunities
+    from hlgraph.sdk.contents import Entities as Entities
+    from hlgraph.sdk.contents import EntityDetails as EntityDetails
+    from hlgraph.sdk.contents import FactRow as FactRow
+    from hlgraph.sdk.contents import Neighbour as Neighbour
+    from hlgraph.sdk.contents import Page as Page
+    from hlgraph.sdk.contents import SourceDetails as SourceDetails
+    from hlgraph.sdk.contents import Sources as Sources
+    from hlgraph.sdk.contents import SupportedFact as SupportedFact
     from hlgraph.sdk.domain import CorpusDomain as CorpusDomain
     from hlgraph.sdk.domain import InferredDomain as InferredDomain
     from hlgraph.sdk.facts import Facts as Facts
@@ -188,6 +196,7 @@ _LATER = {
         "sdk.batches": "Batches",
         "sdk.client": "HLGraph connect",
         "sdk.communities": "Communities FoundCommunities",
+        "sdk.contents": "Entities EntityDetails FactRow Neighbour Page SourceDetails Sources SupportedFact",
         "sdk.domain": "CorpusDomain InferredDomain",
         "sdk.facts": "Facts StoredFacts",
         "sdk.groups": "Groups",

@@ -27,6 +27,35 @@ MAX_K = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """What a read of a corpus may see.
+
+    Attributes
+    ----------
+    corpus, where, as_of, caller : as for :class:`SearchRequest`; ``where`` is narrowed to what the others admit
+    """
+
+    corpus: str
+    where: Where | None = None
+    as_of: Where | None = None
+    caller: Caller | None = None
+
+    def __post_init__(self) -> None:
+        """Narrow the filter."""
+        object.__setattr__(self, "where", _narrowed(self.where, self.as_of, self.caller))
+
+    @property
+    def is_of_groups(self) -> bool:
+        """Whether the caller may see only what names one of its groups."""
+        return self.caller is not None and not self.caller.operates
+
+
+def _narrowed(where: Where | None, as_of: Where | None, caller: Caller | None) -> Where | None:
+    of_moment = where if as_of is None else narrowed(where, as_of)
+    return of_moment if caller is None else caller.narrowed(of_moment)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchRequest:
     """One question to one corpus.
 
@@ -80,10 +109,7 @@ class SearchRequest:
         if self.mode not in ("vector", "text", "hybrid"):
             raise InputError(f"mode is {self.mode!r}; choose 'vector', 'text' or 'hybrid'")
         check_diversity(self.diversity)
-        if self.as_of is not None:
-            object.__setattr__(self, "where", narrowed(self.where, self.as_of))
-        if self.caller is not None:
-            object.__setattr__(self, "where", self.caller.narrowed(self.where))
+        object.__setattr__(self, "where", _narrowed(self.where, self.as_of, self.caller))
 
     @property
     def is_of_groups(self) -> bool:

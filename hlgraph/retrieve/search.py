@@ -36,7 +36,7 @@ from hlgraph.retrieve.evidence.tables import (
 )
 from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
-from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit
+from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit, View
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
 from hlgraph.retrieve.session import Session, page_at
 from hlgraph.retrieve.strategies import STRATEGIES
@@ -170,8 +170,8 @@ def _searched(request: SearchRequest, strategy: str | Retriever, *, stores: Stor
 
     with stores.snapshot() as is_pinned:
         if is_pinned:
-            return work(_checked(request, stores))
-    state = functools.partial(_checked, request, stores)
+            return work(checked_corpus(request, stores))
+    state = functools.partial(checked_corpus, request, stores)
     # The state that the last search saw is most likely still current; it is compared afterwards in any case. Not so for an
     # explanation, which shows the requests in sequence, nor with a chat model, which must not be asked twice.
     likely = None if request.explain or by_of(chosen) == "chat" else stores.graph.known(request.corpus)
@@ -307,7 +307,20 @@ def _shown(value: object) -> Scalar:
     return str(getattr(value, "fingerprint", value or ""))
 
 
-def _checked(request: SearchRequest, stores: Stores) -> CorpusStats:
+def checked_corpus(request: SearchRequest | View, stores: Stores) -> CorpusStats:
+    """The statistics of the corpus of a request.
+
+    Parameters
+    ----------
+    request : the corpus, the filter, and who asks
+    stores : the open stores
+
+    Raises
+    ------
+    UnknownNameError : there is no such corpus
+    AccessError : a source of the corpus names groups, and the request names no caller
+    WhereError : the filter names a field that no source of the corpus has
+    """
     with trace.step("find corpus"):
         corpora = stores.graph.stats(request.corpus, has_counts=False)
     if not corpora:

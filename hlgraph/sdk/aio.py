@@ -18,6 +18,7 @@ from hlgraph.sdk.answers import Answers
 from hlgraph.sdk.batches import Batches
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.communities import Communities
+from hlgraph.sdk.contents import Entities, Sources
 from hlgraph.sdk.domain import CorpusDomain
 from hlgraph.sdk.facts import Facts
 from hlgraph.sdk.failures import Failures
@@ -184,9 +185,28 @@ class AsyncCorpusDomain(Awaited[CorpusDomain]):
     clear = awaited(CorpusDomain.clear)
 
 
+class AsyncSources(Awaited[Sources]):
+    """:class:`hlgraph.sdk.contents.Sources`, awaited."""
+
+    list = awaited(Sources.list)
+    each = streamed(Sources.each)
+    open = awaited(Sources.open)
+
+
+class AsyncEntities(Awaited[Entities]):
+    """:class:`hlgraph.sdk.contents.Entities`, awaited."""
+
+    list = awaited(Entities.list)
+    each = streamed(Entities.each)
+    open = awaited(Entities.open)
+
+
 class AsyncFacts(Awaited[Facts]):
     """:class:`hlgraph.sdk.facts.Facts`, awaited."""
 
+    list = awaited(Facts.list)
+    each = streamed(Facts.each)
+    open = awaited(Facts.open)
     read = awaited(Facts.read)
     sources = awaited(Facts.sources)
     chunks = streamed(Facts.chunks)
@@ -375,4 +395,6 @@ class AsyncHLGraph(Awaited[HLGraph]):
     quality = _Part(AsyncQuality)
     questions = _Part(AsyncQuestions)
     receipts = _Part(AsyncReceipts)
+    sources = _Part(AsyncSources)
+    entities = _Part(AsyncEntities)
     facts = _Part(AsyncFacts)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
     from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
-    from hlgraph.evaluate.evaluation import Layers
+    from hlgraph.evaluate.evaluation import EvaluationOptions, Layers
     from hlgraph.evaluate.judges.report import JudgeOptions
     from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.answers import Answers
     from hlgraph.sdk.batches import Batches
     from hlgraph.sdk.communities import Communities
+    from hlgraph.sdk.contents import Entities, Sources
     from hlgraph.sdk.domain import CorpusDomain
     from hlgraph.sdk.facts import Facts
     from hlgraph.sdk.failures import Failures
@@ -135,7 +136,7 @@ class HLGraph:
         return HLGraph(self.settings, _resources=self._resources.watched(watch), _caller=self._caller)
 
     def as_caller(self, groups: Iterable[str]) -> HLGraph:
-        """The corpus as a caller in these groups sees it: ``search``, ``answer`` and ``answer_stream`` of it.
+        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``sources``, ``entities`` and ``facts`` of it.
 
         A source is seen if its metadata field ``acl`` names one of the groups. Results are those of a store that never held the
         other sources, with the exceptions of docs/explanation/access.md. Everything else needs the right to operate, and raises
@@ -629,19 +630,12 @@ class HLGraph:
         InputError : there is no set of the recipe, or what :meth:`evaluate` raises
         UnknownNameError : there is no such recipe
         """
-        from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
-        from hlgraph.evaluate.recipes import run_recipe
+        from hlgraph.evaluate.evaluation import EvaluationOptions
 
         options = EvaluationOptions(
             preset=preset, limit=limit, readers=readers, claims=claims or "", judging=judging, budget=budget
         )
-
-        def measure(folder: Path, options: EvaluationOptions) -> Evaluation:
-            reranker = self._resources.models.reranker.fingerprint
-            return run_evaluation(self, folder, options=options, reranker=reranker, on_progress=on_progress)
-
-        where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
-        return run_recipe(name, options, measure=measure, has_chat=bool(self.answers.model), **{where: str(data)})
+        return _recipe(self, name, data, options=options, on_progress=on_progress)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
@@ -922,11 +916,25 @@ class HLGraph:
         return History(self.corpus, self._opened.stores)
 
     @property
+    def sources(self) -> Sources:
+        """The sources: ``list`` them page by page, or ``each`` of them, and ``open`` one with its text, chunks and statements."""
+        from hlgraph.sdk.contents import Sources
+
+        return Sources(self.corpus, self._opened.stores, self._caller)
+
+    @property
+    def entities(self) -> Entities:
+        """The entities: ``list`` them page by page, or ``each`` of them, and ``open`` one with its facts and neighbours."""
+        from hlgraph.sdk.contents import Entities
+
+        return Entities(self.corpus, self._opened.stores, self._caller)
+
+    @property
     def facts(self) -> Facts:
-        """All facts of the corpus with their statements: ``read`` them, and the ``chunks`` of their sources."""
+        """The facts: ``list`` them page by page, or ``each`` of them, ``open`` one with its statements, or ``read`` all."""
         from hlgraph.sdk.facts import Facts
 
-        return Facts(self.corpus, self._opened.stores)
+        return Facts(self.corpus, self._opened.stores, self._caller)
 
     @property
     def _opened(self) -> Opened:
@@ -976,11 +984,26 @@ def _events(
     return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 
 
+def _recipe(
+    graph: HLGraph, name: str, data: str | Path, *, options: EvaluationOptions, on_progress: OnProgress | None
+) -> RecipeReport:
+    """See :meth:`HLGraph.recipe`."""
+    from hlgraph.evaluate.evaluation import run_evaluation
+    from hlgraph.evaluate.recipes import run_recipe
+
+    def measure(folder: Path, options: EvaluationOptions) -> Evaluation:
+        reranker = graph._resources.models.reranker.fingerprint
+        return run_evaluation(graph, folder, options=options, reranker=reranker, on_progress=on_progress)
+
+    where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
+    return run_recipe(name, options, measure=measure, has_chat=bool(graph.answers.model), **{where: str(data)})
+
+
 class _CallerView(HLGraph):
     """See :meth:`HLGraph.as_caller`. All that is not in ``_FOR_CALLERS`` needs the right to operate."""
 
 
-_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "search"})
+_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "entities", "facts", "search", "sources"})
 
 
 def _refused(name: str) -> property:

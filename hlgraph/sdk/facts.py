@@ -1,16 +1,31 @@
-"""The facts of a corpus with their supporting statements, read in bulk."""
+"""The facts of a corpus with their supporting statements: page by page, or in bulk."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlgraph import progress
+from hlgraph.errors import AccessError
 from hlgraph.ids import checksum
+from hlgraph.ingest.history import AsOf
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.sdk.arguments import checked
+from hlgraph.sdk.contents import (
+    AT_ONCE,
+    PAGE,
+    Contents,
+    FactRow,
+    Page,
+    SupportedFact,
+    check_limit,
+    fact_rows,
+    supported_fact,
+)
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, by_id, existing
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing
+from hlgraph.where import AnyWhere
 
 __all__ = ["Facts", "StoredFacts"]
 
@@ -43,26 +58,70 @@ class StoredFacts:
 
 
 @checked
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of one corpus.
-
-    Parameters
-    ----------
-    corpus, stores : the corpus, and the stores that hold it
+class Facts(Contents):
+    """The facts of one corpus: page by page as the caller sees them, or all of them for an operator.
 
     Examples
     --------
     ::
 
         with hlgraph.connect("hlgraph://./my-graph") as graph:
+            for fact in graph.facts.list(limit=100):
+                print(fact.text)
             stored = graph.facts.read()
             for fact, statements in stored.facts:
                 print(fact.text, stored.statements[statements[0]].text)
     """
 
-    corpus: str
-    stores: Stores
+    __slots__ = ()
+
+    def list(
+        self,
+        *,
+        where: AnyWhere | None = None,
+        limit: int = PAGE,
+        after: str | None = None,
+        as_of: AsOf | None = None,
+    ) -> Page[FactRow]:
+        """A page of the facts that statements of admitted sources support, named as these name them.
+
+        Parameters
+        ----------
+        where, limit, after, as_of : see :meth:`hlgraph.sdk.contents.Sources.list`
+
+        Raises
+        ------
+        UnknownNameError, WhereError, AccessError : see :meth:`hlgraph.sdk.contents.Sources.list`
+        """
+        return self._page(Kind.FACT, fact_rows, where=where, limit=limit, after=after, as_of=as_of)
+
+    def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[FactRow]:
+        """All facts, read page by page; see :meth:`hlgraph.sdk.contents.Sources.each`.
+
+        Parameters
+        ----------
+        where, as_of : see :meth:`hlgraph.sdk.contents.Sources.list`
+        """
+        return self._each(lambda after: self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of))
+
+    def open(
+        self, name: str, *, where: AnyWhere | None = None, limit: int = _MOST_STATEMENTS, as_of: AsOf | None = None
+    ) -> SupportedFact:
+        """One fact with the statements that support it, and their sources.
+
+        Parameters
+        ----------
+        name : its id
+        where : filter over the metadata of the sources that may be seen
+        limit : number of statements
+        as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
+
+        Raises
+        ------
+        UnknownNameError : there is no such fact, or nothing that the caller may see supports it
+        """
+        check_limit(limit)
+        return self._read(lambda reading: supported_fact(reading, name, limit=limit), where=where, as_of=as_of)
 
     def read(self) -> StoredFacts:
         """All facts with their statements, entities and sources: one read per kind, and one pull per 5,000 facts.
@@ -97,11 +156,11 @@ class Facts:
         fingerprint = checksum(self.corpus, *sorted(sources), "facts", *(item.id for item in facts))
         return StoredFacts(self.corpus, sources, entities, statements, supported, fingerprint)
 
-    def sources(self) -> list[str]:
+    def sources(self) -> builtins.list[str]:
         """The ids of all sources, ascending. Raises UnknownNameError if there is no such corpus."""
         return sorted(source.id for source in self._graph().find(Kind.SOURCE, Scope(self.corpus)))
 
-    def chunks(self, source_ids: Sequence[str]) -> Iterator[list[Chunk]]:
+    def chunks(self, source_ids: Sequence[str]) -> Iterator[builtins.list[Chunk]]:
         """The chunks of sources, 200 sources at a time, each list by source, then by place.
 
         Parameters
@@ -157,6 +216,10 @@ class Facts:
     # Parts
 
     def _graph(self) -> GraphStore:
+        if self.caller is not None and not self.caller.operates:
+            raise AccessError(
+                "this reads every source, which needs the right to operate; callers can list, each and open"
+            )
         existing(self.stores.graph, self.corpus)
         return self.stores.graph
 

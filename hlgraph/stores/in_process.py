@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredie
 from hlgraph.errors import InputError, StoreError
 from hlgraph.records import Chunk, Entity, Fact, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.derived import Clustered, ClusterQuery
-from hlgraph.stores.reads import Matched, MatchQuery, PullShape, RankQuery, Scope
+from hlgraph.stores.reads import IdPage, Matched, MatchQuery, PullShape, RankQuery, Scope
 from hlgraph.subgraph import KINDS, Subgraph
 from hlgraph.where import matches, source_values
 
@@ -268,10 +269,33 @@ def pulled(graph: GraphStore) -> Callable[[PullShape, Scope], Subgraph]:
 
 def entities_by_pull(graph: GraphStore, scope: Scope) -> tuple[str, ...]:
     """See :meth:`hlgraph.stores.protocols.GraphStore.entities`; by a pull from the statements of the scope."""
+    return tuple(_asserted(graph, Kind.ENTITY, Relationship.MENTIONS, scope=scope))
+
+
+def _asserted(graph: GraphStore, kind: Kind, by: Relationship, *, scope: Scope) -> list[str]:
+    """The ids of the entities or facts that the statements of a scope assert, ascending."""
     statements = [record.id for record in graph.find(Kind.STATEMENT, scope)]
-    shape = PullShape.along(Relationship.MENTIONS, fan_out=_UNBOUNDED, node_cap=_UNBOUNDED)
+    shape = PullShape.along(by, fan_out=_UNBOUNDED, node_cap=_UNBOUNDED)
     pulled = graph.pull(statements, shape, scope=scope)
-    return tuple(sorted(pulled.ids[pulled.nodes(Kind.ENTITY)].tolist()))
+    return sorted(pulled.ids[pulled.nodes(kind)].tolist())
+
+
+def page_of_all(graph: GraphStore, kind: Kind, *, scope: Scope, after: str, size: int) -> IdPage:
+    """See :meth:`hlgraph.stores.protocols.GraphStore.page`; reads the ids of all records of the kind.
+
+    Parameters
+    ----------
+    graph : store of the graph
+    kind, scope, after, size : see there
+    """
+    if kind is Kind.ENTITY:
+        ids = list(graph.entities(scope))
+    elif kind is Kind.FACT and (scope.where is not None or scope.sources is not None):
+        ids = _asserted(graph, kind, Relationship.SUPPORTS, scope=scope)
+    else:
+        ids = [record.id for record in graph.find(kind, scope)]
+    first = bisect_right(ids, after)
+    return IdPage(tuple(ids[first : first + size]), len(ids))
 
 
 # What the stores share: checks of a match, counts of mentions grouped as a result, and which records a scope admits.
@@ -402,9 +426,7 @@ def renamed(
     facts = [record for record in records if isinstance(record, Fact)]
     asserted = set(graph.pull([record.id for record in facts], shape, scope=scope).ids.tolist()) if facts else set()
     # Every statement that supports a fact mentions its ends.
-    ends = sorted(
-        {end for record in facts if record.id in asserted for end in (record.subject_id, record.object_id) if end}
-    )
+    ends = sorted({end for record in facts if record.id in asserted for end in _ends(record)})
     entities = [record for record in records if isinstance(record, Entity)]
     whole = [
         record for record in graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus)) if isinstance(record, Entity)
@@ -417,12 +439,16 @@ def renamed(
             counts, kinds = names[record.id]
             named = replace(record, name=most_common(counts), kind=most_common(kinds), aliases=tuple(sorted(counts)))
             result.append(named)
-        elif isinstance(record, Fact) and record.id in asserted:
+        elif isinstance(record, Fact) and record.id in asserted and names.keys() >= {*_ends(record)}:
             complement = record.text[len(before[record.subject_id]) + len(record.predicate) + 2 :]
             thing = most_common(names[record.object_id][0]) if record.object_id else complement
             text = f"{most_common(names[record.subject_id][0])} {record.predicate} {thing}"
             result.append(replace(record, text=text))
     return result
+
+
+def _ends(fact: Fact) -> tuple[str, ...]:
+    return (fact.subject_id,) if fact.object_id is None else (fact.subject_id, fact.object_id)
 
 
 def _names(said: Iterable[Said]) -> dict[str, tuple[Counter[str], Counter[str]]]:

@@ -26,6 +26,7 @@ from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError, S
 from hlgraph.ids import WITHOUT_NAME, content_id
 from hlgraph.records import Calibration, Chunk, Domain, Hit, Kind, Record, Relationship, Source, Statement, Topic
 from hlgraph.stores.files import scratch_file
+from hlgraph.stores.reads import IdPage as IdPage
 from hlgraph.stores.reads import Matched as Matched
 from hlgraph.stores.reads import MatchQuery as MatchQuery
 from hlgraph.stores.reads import PullShape as PullShape
@@ -259,6 +260,22 @@ class GraphStore(_Closed, Protocol):
         from hlgraph.stores.in_process import entities_by_pull
 
         return entities_by_pull(self, scope)
+
+    def page(self, kind: Kind, scope: Scope, *, after: str = "", size: int) -> IdPage:
+        """The ids of the first records of a kind in a scope after an id, ascending, and how many records the scope has.
+
+        Default: from the ids of all of them. A store reads one page by an index.
+
+        Parameters
+        ----------
+        kind : source, chunk, topic, statement, fact or entity
+        scope : corpus and sources that may be seen; a fact or an entity is in it if a statement in it asserts it
+        after : id before the first one; it need not exist. Empty: begin with the first
+        size : maximum number of ids
+        """
+        from hlgraph.stores.in_process import page_of_all
+
+        return page_of_all(self, kind, scope=scope, after=after, size=size)
 
     def unfinished(self, corpus: str | None = None) -> tuple[Pending, ...]:
         """The unfinished changes of active writers and of interrupted runs, oldest first, for callers that do not write.

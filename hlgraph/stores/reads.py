@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.records import Kind, Relationship
@@ -141,3 +142,16 @@ class Matched:
     count: int
     size: int
     ids: tuple[str, ...]
+
+
+class IdPage(NamedTuple):
+    """Some ids of the records of a kind in a scope, and the number of all of them.
+
+    Attributes
+    ----------
+    ids : ascending
+    total : number of records of the kind in the scope
+    """
+
+    ids: tuple[str, ...]
+    total: int

@@ -102,6 +102,20 @@ class GraphPullContract:
         inside = stores.graph.pull([seed], shape, scope=Scope(CORPUS, parse('category = "person"')))
         assert {item.name for item in _entities(stores, inside.ids.tolist())} == {"Mara Quill", "Tessing"}
 
+    def test_a_page_is_the_next_records_of_a_scope_and_their_number(self, stores: Stores) -> None:
+        fill(stores)
+        for where in (None, 'category = "person"', 'category != "person"', 'category = "nothing"'):
+            scope = Scope(CORPUS, parse(where) if where else None)
+            for kind in (Kind.SOURCE, Kind.FACT, Kind.ENTITY):
+                whole = GraphStore.page(stores.graph, kind, scope, size=1_000)
+                assert len(whole.ids) == whole.total
+                assert list(whole.ids) == sorted(whole.ids)
+                assert stores.graph.page(kind, scope, size=1_000) == whole
+                for after in ("8" * 32, *whole.ids[1:2]):
+                    expected = GraphStore.page(stores.graph, kind, scope, after=after, size=2)
+                    assert stores.graph.page(kind, scope, after=after, size=2) == expected
+        assert stores.graph.page(Kind.ENTITY, Scope("nowhere"), size=2) == ((), 0)
+
     def test_entities_of_some_sources_alone(self, stores: Stores) -> None:
         fill(stores)
         for uris, names in (

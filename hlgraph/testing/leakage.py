@@ -17,6 +17,7 @@ of its own, which must not occur in any result for a caller who may not see the 
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,10 +27,11 @@ from typing import Any, NamedTuple
 
 from hlgraph.errors import HLGraphError, StoreConflictError
 from hlgraph.ids import entity_id
-from hlgraph.records import Answer, Document, Evidence
+from hlgraph.records import Answer, Document, Evidence, Source
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import SearchResult, Unit
 from hlgraph.sdk.client import HLGraph
+from hlgraph.sdk.contents import Page
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.text import ACL
 
@@ -43,6 +45,9 @@ _VERBS = ("designed", "visited", "sold", "paid", "left")
 _MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
 _DIGITS = 6
 _ASKED = "3"
+
+
+_Run = Callable[[HLGraph], SearchResult | Answer | Mapping[str, object]]
 
 
 class Leak(NamedTuple):
@@ -226,9 +231,7 @@ def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
         )
 
 
-def _calls(
-    strategies: Sequence[str], modes: Sequence[Any], chance: random.Random
-) -> Iterator[tuple[str, Callable[[HLGraph], SearchResult | Answer]]]:
+def _calls(strategies: Sequence[str], modes: Sequence[Any], chance: random.Random) -> Iterator[tuple[str, _Run]]:
     for strategy, mode, where in itertools.product(strategies, modes, FILTERS):
         question = f"Who {chance.choice(_VERBS)} {chance.choice(_NAMES)}, and who {chance.choice(_VERBS)} Word{_ASKED}?"
 
@@ -244,14 +247,46 @@ def _calls(
                 return graph.answer(chosen[0], where=chosen[1])
 
             yield f"answer --where {where} {text}", reply
+    for where in FILTERS:
+
+        def look(graph: HLGraph, where: Any = where) -> Mapping[str, object]:
+            return _contents(graph, where)
+
+        yield f"sources, entities, facts --where {where}", look
 
 
-def _parts(run: Callable[[HLGraph], SearchResult | Answer], graph: HLGraph) -> Mapping[str, object]:
+def _contents(graph: HLGraph, where: Any) -> Mapping[str, object]:
+    """Everything that a caller can list and open, in pages of two or three records."""
+    sources, entities, facts = (
+        list(_pages(functools.partial(part.list, where=where, limit=limit)))
+        for part, limit in ((graph.sources, 2), (graph.entities, 3), (graph.facts, 3))
+    )
+    listed = {"sources": sources, "entities": entities, "facts": facts}
+    opened = {
+        "texts": [graph.sources.open(source.uri) for page in sources for source in page],
+        "around": [graph.entities.open(entity.id, where=where, limit=3) for page in entities for entity in page],
+        "support": [graph.facts.open(fact.id, where=where) for page in facts for fact in page],
+    }
+    return {name: _rounded(each) for name, each in {**listed, **opened}.items()}
+
+
+def _pages(page: Callable[..., Page[Any]]) -> Iterator[Page[Any]]:
+    after: str | None = None
+    while True:
+        yield (records := page(after=after))
+        after = records.after
+        if after is None:
+            return
+
+
+def _parts(run: _Run, graph: HLGraph) -> Mapping[str, object]:
     """What a caller can read of a result, without times; of an error its text."""
     try:
         result = run(graph)
     except HLGraphError as error:
         return {"error": repr(error)}
+    if isinstance(result, Mapping):
+        return result
     if isinstance(result, Answer):
         cited = [_piece(citation.evidence) for citation in result.citations]
         return {"text": result.text, "citations": cited, "sentences": [one.is_supported for one in result.sentences]}
@@ -271,16 +306,17 @@ def _parts(run: Callable[[HLGraph], SearchResult | Answer], graph: HLGraph) -> M
 
 def _piece(evidence: Evidence) -> tuple[object, ...]:
     why = _rounded(sorted(evidence.why.items()))
-    source = replace(evidence.source, version=1)  # which counts the edits of what the caller sees
-    return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, source, why
+    return evidence.id, evidence.text, round(evidence.score, _DIGITS), evidence.labels, _rounded(evidence.source), why
 
 
 def _rounded(value: object) -> object:
-    """The value with rounded numbers."""
+    """The value with rounded numbers, and without the versions of sources, which count the edits of what the caller sees."""
     if isinstance(value, float):
         return round(value, _DIGITS)
     if isinstance(value, list | tuple):
         return [_rounded(part) for part in value]
+    if isinstance(value, Source):
+        value = replace(value, version=1)
     if isinstance(value, dict):
         return {name: _rounded(part) for name, part in value.items()}
     fields = getattr(value, "__dataclass_fields__", None)

@@ -36,12 +36,13 @@ from hlgraph.stores.embedded.sqlite import STORE, mapped, reading
 from hlgraph.stores.embedded.vector_files import drop_old_graphs
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.files import scratch_file
-from hlgraph.stores.image.image import Image, empty, needed
+from hlgraph.stores.image.image import Image, empty, needed, one_kind
 from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, Said, admitted, check_match, renamed
 from hlgraph.stores.protocols import (
     CorpusStats,
     GraphStore,
+    IdPage,
     Matched,
     MatchQuery,
     PullShape,
@@ -211,8 +212,15 @@ class EmbeddedGraphStore(GraphStore):
 
     def entities(self, scope: Scope) -> tuple[str, ...]:
         """See :meth:`GraphStore.entities`."""
-        shape = PullShape(frozenset(), frozenset({Kind.ENTITY}))
-        return tuple(self.whole(shape, scope=scope).ids.tolist())
+        return tuple(self.whole(one_kind(Kind.ENTITY), scope=scope).ids.tolist())
+
+    def page(self, kind: Kind, scope: Scope, *, after: str = "", size: int) -> IdPage:
+        """See :meth:`GraphStore.page`."""
+        with pulling(STORE, "page", seeds=(), shape=one_kind(kind), scope=scope) as call:
+            image, sources = self._image(one_kind(kind), scope)
+            page = image.page(kind, after=after, size=size, sources=sources)
+            call.rows = len(page.ids)
+        return page
 
     def _said(self, scope: Scope, ids: list[str]) -> Iterator[Said]:
         """The names that mentions in a scope give to entities."""

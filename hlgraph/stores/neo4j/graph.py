@@ -19,10 +19,10 @@ from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores import migrate
 from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
-from hlgraph.stores.image.image import FOLLOWED, nothing
+from hlgraph.stores.image.image import FOLLOWED, nothing, one_kind
 from hlgraph.stores.image.patching import State
 from hlgraph.stores.image.ranker import ImageRanker
-from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, renamed
+from hlgraph.stores.in_process import MENTIONED, PulledRanker, admitted, check_match, page_of_all, renamed
 from hlgraph.stores.migrate import Applied
 from hlgraph.stores.neo4j import image_changes, journal
 from hlgraph.stores.neo4j.copying import Neo4jCopies
@@ -45,6 +45,7 @@ from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import (
     CorpusStats,
     GraphStore,
+    IdPage,
     Matched,
     MatchQuery,
     PullShape,
@@ -397,8 +398,12 @@ class Neo4jGraphStore(GraphStore):
 
     def entities(self, scope: Scope) -> tuple[str, ...]:
         """See :meth:`GraphStore.entities`."""
-        shape, scoped = PullShape(frozenset(), frozenset({Kind.ENTITY})), self.image(scope)
-        return super().entities(scope) if scoped is None else tuple(scoped.whole(shape).ids.tolist())
+        scoped = self.image(scope)
+        return super().entities(scope) if scoped is None else tuple(scoped.whole(one_kind(Kind.ENTITY)).ids.tolist())
+
+    def page(self, kind: Kind, scope: Scope, *, after: str = "", size: int) -> IdPage:
+        """See :meth:`GraphStore.page`. From an image, if a search would fill one for the scope, else by an index of the server."""
+        return _page(self, kind, scope, after=after, size=size) if self._is_ready() else IdPage((), 0)
 
     def find(self, kind: Kind, scope: Scope) -> Iterator[Record]:
         """See :meth:`GraphStore.find`."""
@@ -407,12 +412,9 @@ class Neo4jGraphStore(GraphStore):
         is_whole = scope.where is None and scope.sources is None
         if not is_whole and kind not in (*_OF_SOURCES, Kind.SOURCE):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
-        pages = self._page(kind, scope.corpus) if is_whole else batched(self._inside(kind, scope), PAGE)
+        whole = (_ids(page) for page in self._server.pages(_PAGES[kind], corpus=scope.corpus, size=BATCH))
+        pages = whole if is_whole else batched(self._inside(kind, scope), PAGE)
         return (record for page in pages for record in self.records(kind, page, scope=Scope(scope.corpus)))
-
-    def _page(self, kind: Kind, corpus: str) -> Iterator[list[str]]:
-        """Read the ids of a corpus, page by page."""
-        return (_ids(page) for page in self._server.pages(_PAGES[kind], corpus=corpus, size=BATCH))
 
     def _inside(self, kind: Kind, scope: Scope) -> list[str]:
         """The ids of the records of a kind in a scope."""
@@ -572,3 +574,22 @@ class Neo4jGraphStore(GraphStore):
 
 def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:
     return scope.corpus, scope.where is not None or scope.sources is not None, shape
+
+
+def _page(store: Neo4jGraphStore, kind: Kind, scope: Scope, *, after: str, size: int) -> IdPage:
+    """See :meth:`Neo4jGraphStore.page`; counts once per state of the corpus."""
+
+    def number(of: Kind) -> int:
+        return sum(stats.records.get(of, 0) for stats in store.stats(scope.corpus, has_relationships=False))
+
+    if scope.where is None and scope.sources is None:
+        ids = _ids(store._server.ask(_PAGES[kind], corpus=scope.corpus, after=after, size=size))
+        return IdPage(tuple(ids), number(kind))
+    if scope.sources is not None or kind in _OF_SOURCES:
+        return page_of_all(store, kind, scope=scope, after=after, size=size)
+    scoped = None if kind is Kind.SOURCE else store.image(scope)
+    if scoped is not None:
+        return scoped.image.page(kind, after=after, size=size, sources=scoped.sources)
+    sources = functools.partial(number, Kind.SOURCE)
+    state = store._state(scope.corpus)
+    return store._filters.page(kind, scope, state=state, after=after, size=size, sources=sources)

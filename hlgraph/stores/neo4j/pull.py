@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextvars import Context
@@ -27,7 +28,7 @@ from hlgraph.stores.image.patching import State
 from hlgraph.stores.in_process import Said
 from hlgraph.stores.neo4j.rows import PLURAL, metadata
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
-from hlgraph.stores.protocols import Matched, MatchQuery, PullShape, Scope
+from hlgraph.stores.protocols import IdPage, Matched, MatchQuery, PullShape, Scope
 from hlgraph.subgraph import KINDS, Csr, Subgraph
 from hlgraph.where import Where, matches, source_values
 
@@ -62,6 +63,7 @@ class Filters:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._known: OrderedDict[tuple[str, State, Where], Admitted] = OrderedDict()
+        self._totals: OrderedDict[tuple[Kind, str, State, Where | None], int] = OrderedDict()
 
     def admitted(self, scope: Scope, state: State) -> Admitted:
         """The sources that a scope admits.
@@ -96,6 +98,40 @@ class Filters:
         listed = set(admitted.listed)
         pages = self._server.pages("retrieve/page_sources", corpus=scope.corpus, size=PAGE)
         return [row["id"] for page in pages for row in page if row["id"] not in listed]
+
+    def page(
+        self, kind: Kind, scope: Scope, *, state: State, after: str, size: int, sources: Callable[[], int]
+    ) -> IdPage:
+        """See :meth:`GraphStore.page`, for a scope with a filter.
+
+        Parameters
+        ----------
+        kind : source, entity or fact
+        scope, after, size : see there
+        state : state of the corpus that the caller reads
+        sources : counts the sources of the corpus
+        """
+        admitted = self.admitted(scope, state)
+        lists: Row = {"listed": list(admitted.listed)}
+        if kind is Kind.SOURCE and admitted.admits:
+            first = bisect_right(admitted.listed, after)
+            return IdPage(admitted.listed[first : first + size], len(admitted.listed))
+        of_page = {"lists": lists, "corpus": scope.corpus, "after": after, "size": size}
+        if kind is Kind.SOURCE:
+            rows = self._server.ask("retrieve/page_other_sources", **of_page)
+            return IdPage(tuple(row["id"] for row in rows), sources() - len(admitted.listed))
+        if kind is Kind.ENTITY:
+            rows = self._server.ask("retrieve/page_mentioned_entities", admits=admitted.admits, **of_page)
+        else:
+            rows = self._server.ask("retrieve/page_supported_facts", admits=admitted.admits, **of_page)
+        key = (kind, scope.corpus, state, scope.where)
+        if key not in self._totals:
+            sent = {"lists": lists, "corpus": scope.corpus, "kind": kind.value, "admits": admitted.admits}
+            (row,) = self._server.ask("retrieve/count_asserted", **sent)
+            self._totals[key] = row["number"]
+            if len(self._totals) > _KEPT:
+                self._totals.popitem(last=False)
+        return IdPage(tuple(row["id"] for row in rows), self._totals[key])
 
     def said(self, scope: Scope, state: State, *, ids: Sequence[str]) -> list[Said]:
         """The names that mentions in a scope give to entities.

@@ -23,6 +23,7 @@ _PARTS = (
     "batches",
     "communities",
     "domain",
+    "entities",
     "facts",
     "failures",
     "hierarchy",
@@ -31,6 +32,7 @@ _PARTS = (
     "quality",
     "questions",
     "receipts",
+    "sources",
 )
 
 

@@ -1,0 +1,7 @@
+// One page of the ids of the facts of a corpus after a given one, in order, that a statement of an admitted source supports.
+// params: lists, corpus, admits, after, size
+// columns: id
+MATCH (n:Fact)
+WHERE n.corpus = $corpus AND n.id > $after
+  AND EXISTS { MATCH (n)-[:SUPPORTS]->(s:Statement) WHERE (s.source_id IN $lists.listed) = $admits }
+RETURN n.id AS id ORDER BY n.corpus, n.id LIMIT $size

@@ -1,0 +1,548 @@
+"""What a corpus contains, as a caller may see it: lists of sources, entities and facts, page by page, and each of them opened.
+
+A page is in the order of ids, so that the id of its last record is where the next page begins, whatever was added or removed
+meanwhile. A store reads one page by an index (:meth:`hlgraph.stores.protocols.GraphStore.page`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar, overload
+
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.ids import entity_ids, source_ids
+from hlgraph.ingest.delete import full_name
+from hlgraph.ingest.history import AsOf, history_of, moment
+from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement
+from hlgraph.retrieve.request import MAX_K, View
+from hlgraph.retrieve.search import checked_corpus
+from hlgraph.sdk.arguments import checked, parsed
+from hlgraph.stores.one_state import repeated
+from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.stores.trace import hasty
+from hlgraph.subgraph import Subgraph
+from hlgraph.where import And, AnyWhere, Caller, In, Where
+
+__all__ = ["Entities", "EntityDetails", "FactRow", "Neighbour", "Page", "SourceDetails", "Sources", "SupportedFact"]
+
+PAGE = 20
+"""Default number of records of a page, and of the facts and neighbours of an opened entity."""
+AT_ONCE = 1_000
+"""Number of records of a page of an iteration."""
+_MOST_STATEMENTS = 5  # of a fact of an opened entity
+_FAN_OUT, _NODE_CAP = 2_000, 50_000
+_AROUND = PullShape(
+    frozenset({Relationship.SUBJECT, Relationship.OBJECT, Relationship.SUPPORTS, Relationship.MENTIONS}),
+    frozenset({Kind.ENTITY, Kind.FACT, Kind.STATEMENT}),
+    hops=2,
+    fan_out=_FAN_OUT,
+    node_cap=_NODE_CAP,
+)
+_SUPPORT = PullShape.along(Relationship.SUPPORTS, fan_out=_FAN_OUT, node_cap=_NODE_CAP)
+T = TypeVar("T")
+T_Record = TypeVar("T_Record", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Sequence[T], Generic[T]):
+    """Some records of a corpus, in the order of their ids.
+
+    Attributes
+    ----------
+    records : the records
+    total : number of all records that the filter and the caller's groups admit
+    after : where the next page begins; None: there are no more
+    """
+
+    records: tuple[T, ...]
+    total: int
+    after: str | None
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
+        return self.records[at]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDetails:
+    """A source with all that was read from it.
+
+    Attributes
+    ----------
+    source : uri, title, metadata and version
+    text : its text. White space between two chunks is not stored: line breaks stand for it
+    chunks : by place; their offsets are those of ``text``
+    statements : by place
+    """
+
+    source: Source
+    text: str = field(repr=False)
+    chunks: tuple[Chunk, ...] = field(repr=False)
+    statements: tuple[Statement, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """A fact with its names.
+
+    Attributes
+    ----------
+    id : its id
+    subject_id, subject : the entity that it is about
+    predicate : the predicate
+    object_id, object : an entity, or a literal, whose ``object_id`` is None
+    """
+
+    id: str
+    subject_id: str
+    subject: str
+    predicate: str
+    object_id: str | None
+    object: str
+
+    @property
+    def text(self) -> str:
+        """The fact in words."""
+        return f"{self.subject} {self.predicate} {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedFact:
+    """A fact, and what says it.
+
+    Attributes
+    ----------
+    fact : the fact
+    statements : statements that support it, by source and place
+    sources : the sources of these statements, by id
+    total : number of statements that support it
+    """
+
+    fact: FactRow
+    statements: tuple[Statement, ...]
+    sources: Mapping[str, Source]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An entity, and the number of statements that mention it together with another one."""
+
+    entity: Entity
+    statements: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDetails:
+    """An entity, and what is around it. Merged entities count as one.
+
+    Attributes
+    ----------
+    entity : its most frequent name and kind, and all names that mention it
+    merged : the entities that are the same
+    facts : those that most statements support first
+    fact_count : number of its facts
+    neighbours : entities that its statements mention, the most frequent first
+    neighbour_count : number of all of them
+    statement_count : number of statements that mention it
+    is_cut : whether the counts are lower bounds, since the entity has more links than one read follows
+    """
+
+    entity: Entity
+    merged: tuple[Entity, ...]
+    facts: tuple[SupportedFact, ...]
+    fact_count: int
+    neighbours: tuple[Neighbour, ...]
+    neighbour_count: int
+    statement_count: int
+    is_cut: bool = False
+
+
+class _Reading(NamedTuple):
+    """One read of a corpus in one state, within a scope."""
+
+    stores: Stores
+    stats: CorpusStats
+    scope: Scope
+
+    def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[T_Record]) -> dict[str, T_Record]:
+        """Records by id, in the order of the ids; those outside the scope are left out."""
+        records = self.stores.graph.records(kind, ids, scope=self.scope) if ids else []
+        return {record.id: record for record in records if isinstance(record, record_type)}
+
+    def facts(self, ids: Sequence[str]) -> list[FactRow]:
+        """Facts with their names, in the order of the ids."""
+        facts = self.records(Kind.FACT, ids, record_type=Fact).values()
+        ends = sorted({end for fact in facts for end in (fact.subject_id, fact.object_id) if end})
+        names = {entity.id: entity.name for entity in self.records(Kind.ENTITY, ends, record_type=Entity).values()}
+        return [_row(fact, names) for fact in facts if fact.subject_id in names]
+
+    def supported(
+        self, facts: Sequence[FactRow], said: Mapping[str, Sequence[str]], *, most: int
+    ) -> list[SupportedFact]:
+        """Facts with the first of the statements that support each."""
+        wanted = sorted({name for fact in facts for name in said.get(fact.id, ())[:most]})
+        statements = self.records(Kind.STATEMENT, wanted, record_type=Statement)
+        sources = self.records(
+            Kind.SOURCE, sorted({item.source_id for item in statements.values()}), record_type=Source
+        )
+        result: list[SupportedFact] = []
+        for fact in facts:
+            names = said.get(fact.id, ())
+            some = sorted((statements[name] for name in names[:most] if name in statements), key=_place)
+            of_fact = {item.source_id: sources[item.source_id] for item in some if item.source_id in sources}
+            result.append(SupportedFact(fact, tuple(some), of_fact, len(names)))
+        return result
+
+    def aliases(self) -> Aliases:
+        """The groups of merged entities, of those in sight."""
+        merges = self.stores.graph.merges
+        if merges is None:
+            return {}
+        groups = merges.aliases(self.scope.corpus, version=self.stats.version)
+        if not groups or self.scope.where is None:
+            return groups
+        inside = {record.id for record in self.stores.graph.records(Kind.ENTITY, sorted(groups), scope=self.scope)}
+        return merges.aliases(self.scope.corpus, version=self.stats.version, among=inside)
+
+
+def _row(fact: Fact, names: Mapping[str, str]) -> FactRow:
+    subject = names[fact.subject_id]
+    literal = fact.text[len(subject) + len(fact.predicate) + 2 :]
+    thing = literal if fact.object_id is None else names.get(fact.object_id, literal)
+    return FactRow(fact.id, fact.subject_id, subject, fact.predicate, fact.object_id, thing)
+
+
+def _place(statement: Statement) -> tuple[str, int, int, str]:
+    return statement.source_id, statement.start, statement.end, statement.id
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """One corpus as one caller sees it.
+
+    Parameters
+    ----------
+    corpus, stores : the corpus, and the stores that hold it
+    caller : who asks; None: no caller is named, which a corpus with groups refuses
+    """
+
+    corpus: str
+    stores: Stores
+    caller: Caller | None = None
+
+    def _read(self, read: Callable[[_Reading], T], *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> T:
+        """The result of a read of one state."""
+        view = View(self.corpus, parsed(where), caller=self.caller)
+        if as_of is not None:
+            then = moment(self.stores, self.corpus, as_of=as_of, has_versions=not view.is_of_groups)
+            view = View(history_of(self.corpus), parsed(where), as_of=then, caller=self.caller)
+
+        def work(stats: CorpusStats) -> T:
+            return read(_Reading(self.stores, stats, Scope(view.corpus, view.where, state=stats.state)))
+
+        with hasty():
+            with self.stores.snapshot() as is_pinned:
+                if is_pinned:
+                    return work(checked_corpus(view, self.stores))
+            return repeated(lambda: checked_corpus(view, self.stores), work, corpus=self.corpus)
+
+    def _page(
+        self,
+        kind: Kind,
+        load: Callable[[_Reading, Sequence[str]], Sequence[T]],
+        *,
+        where: AnyWhere | None,
+        limit: int,
+        after: str | None,
+        as_of: AsOf | None,
+    ) -> Page[T]:
+        check_limit(limit)
+
+        def read(reading: _Reading) -> Page[T]:
+            page = self.stores.graph.page(kind, reading.scope, after=after or "", size=limit)
+            is_last = len(page.ids) < limit or self._is_last(kind, reading, page.ids[-1])
+            return Page(tuple(load(reading, page.ids)), page.total, None if is_last else page.ids[-1])
+
+        return self._read(read, where=where, as_of=as_of)
+
+    def _is_last(self, kind: Kind, reading: _Reading, name: str) -> bool:
+        return not self.stores.graph.page(kind, reading.scope, after=name, size=1).ids
+
+    def _each(self, page: Callable[[str | None], Page[T]]) -> Iterator[T]:
+        after: str | None = None
+        while True:
+            records = page(after)
+            yield from records
+            after = records.after
+            if after is None:
+                return
+
+
+def check_limit(limit: int) -> None:
+    """Raise InputError for a limit that is out of bounds."""
+    if not 1 <= limit <= MAX_K:
+        raise InputError(f"limit is {limit}; choose a number from 1 to {MAX_K:,}")
+
+
+@checked
+class Sources(Contents):
+    """The sources of one corpus, as the caller sees them.
+
+    Examples
+    --------
+    ::
+
+        page = graph.sources.list(where="year >= 1900", limit=100)
+        print(len(page), "of", page.total)
+        print(graph.sources.open(page[0].uri).text)
+    """
+
+    __slots__ = ()
+
+    def list(
+        self,
+        *,
+        where: AnyWhere | None = None,
+        limit: int = PAGE,
+        after: str | None = None,
+        as_of: AsOf | None = None,
+    ) -> Page[Source]:
+        """A page of the sources.
+
+        Parameters
+        ----------
+        where : filter over their metadata, as for :meth:`hlgraph.HLGraph.search`
+        limit : number of sources (1 to 10,000)
+        after : ``after`` of the page before; None: the first page
+        as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus
+        WhereError : the filter names a field that no source has
+        AccessError : a source names groups, and no caller is named
+        """
+        return self._page(Kind.SOURCE, _sources, where=where, limit=limit, after=after, as_of=as_of)
+
+    def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[Source]:
+        """All sources, read page by page. Each page is of one state; a writer may change the corpus between two.
+
+        Parameters
+        ----------
+        where, as_of : see :meth:`list`
+        """
+        return self._each(lambda after: self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of))
+
+    def open(self, name: str, *, as_of: AsOf | None = None) -> SourceDetails:
+        """One source with its text, chunks and statements.
+
+        Parameters
+        ----------
+        name : its id, its uri, or the path of its file
+        as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
+
+        Raises
+        ------
+        UnknownNameError : there is no such source, or the caller may not see it
+        """
+
+        def read(reading: _Reading) -> SourceDetails:
+            source = _source(reading, name, is_history=as_of is not None)
+            if source is None:
+                raise UnknownNameError(
+                    f"{name}: corpus {self.corpus!r} has no source of this uri, path or id; hlgraph sources lists them"
+                )
+            scope = Scope(reading.scope.corpus, sources=(source.id,), state=reading.scope.state)
+            chunks = sorted(by_id(self.stores.graph.find(Kind.CHUNK, scope), Chunk).values(), key=_chunk_place)
+            statements = sorted(by_id(self.stores.graph.find(Kind.STATEMENT, scope), Statement).values(), key=_place)
+            return SourceDetails(source, _text(chunks), tuple(chunks), tuple(statements))
+
+        return self._read(read, as_of=as_of)
+
+
+def _sources(reading: _Reading, ids: Sequence[str]) -> Sequence[Source]:
+    return tuple(reading.records(Kind.SOURCE, ids, record_type=Source).values())
+
+
+def _source(reading: _Reading, name: str, *, is_history: bool) -> Source | None:
+    """The source of an id, a uri or a path, in the scope."""
+    graph, scope = reading.stores.graph, reading.scope
+    uris = tuple(dict.fromkeys((name, full_name(name))))
+    ids = [name, *(item for uri in uris for item in source_ids(scope.corpus, uri))]
+    sources = reading.records(Kind.SOURCE, ids, record_type=Source)
+    if not sources and is_history:  # the id of a version hashes its number, too
+        versions = Scope(scope.corpus, _also(scope.where, In("uri", uris)), state=scope.state)
+        sources = by_id(graph.find(Kind.SOURCE, versions), Source)
+    return next(iter(sources.values()), None)
+
+
+def _also(where: Where | None, other: Where) -> Where:
+    return other if where is None else And((where, other))
+
+
+def _chunk_place(chunk: Chunk) -> tuple[int, int, str]:
+    return chunk.position, chunk.start, chunk.id
+
+
+def _text(chunks: Sequence[Chunk]) -> str:
+    """The text of a source from its chunks, which may overlap."""
+    parts: list[str] = []
+    size = 0
+    for chunk in chunks:
+        parts += "\n" * (chunk.start - size), chunk.text[max(0, size - chunk.start) :]
+        size = max(size, chunk.end)
+    return "".join(parts)
+
+
+@checked
+class Entities(Contents):
+    """The entities of one corpus, as the caller sees them.
+
+    Examples
+    --------
+    ::
+
+        for entity in graph.entities.list(limit=100):
+            print(entity.name, entity.kind)
+        print(graph.entities.open("Mara Quill").facts)
+    """
+
+    __slots__ = ()
+
+    def list(
+        self,
+        *,
+        where: AnyWhere | None = None,
+        limit: int = PAGE,
+        after: str | None = None,
+        as_of: AsOf | None = None,
+    ) -> Page[Entity]:
+        """A page of the entities that statements of admitted sources mention, named as these name them.
+
+        Parameters
+        ----------
+        where, limit, after, as_of : see :meth:`Sources.list`
+
+        Raises
+        ------
+        UnknownNameError, WhereError, AccessError : see :meth:`Sources.list`
+        """
+        return self._page(Kind.ENTITY, _entities, where=where, limit=limit, after=after, as_of=as_of)
+
+    def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[Entity]:
+        """All entities, read page by page; see :meth:`Sources.each`.
+
+        Parameters
+        ----------
+        where, as_of : see :meth:`Sources.list`
+        """
+        return self._each(lambda after: self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of))
+
+    def open(
+        self, name: str, *, where: AnyWhere | None = None, limit: int = PAGE, as_of: AsOf | None = None
+    ) -> EntityDetails:
+        """One entity with its facts, their sources, its neighbours and the entities that were merged with it.
+
+        Parameters
+        ----------
+        name : its id, or any of its names as it is stored
+        where : filter over the metadata of the sources that may be seen
+        limit : number of facts and of neighbours (1 to 10,000)
+        as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
+
+        Raises
+        ------
+        UnknownNameError : there is no such entity, or nothing that the caller may see mentions it
+        """
+        check_limit(limit)
+
+        def read(reading: _Reading) -> EntityDetails:
+            ids = [name, *entity_ids(reading.scope.corpus, name)]
+            entity = next(iter(reading.records(Kind.ENTITY, ids, record_type=Entity).values()), None)
+            if entity is None:
+                raise UnknownNameError(
+                    f"{name}: corpus {self.corpus!r} has no entity of this name; hlgraph entities lists them"
+                )
+            return _opened(reading, entity, limit)
+
+        return self._read(read, where=where, as_of=as_of)
+
+
+def _entities(reading: _Reading, ids: Sequence[str]) -> Sequence[Entity]:
+    return tuple(reading.records(Kind.ENTITY, ids, record_type=Entity).values())
+
+
+def _opened(reading: _Reading, entity: Entity, limit: int) -> EntityDetails:
+    group = reading.aliases().get(entity.id, (entity.id,))
+    around = reading.stores.graph.pull(group, _AROUND, scope=reading.scope)
+    own = set(group)
+    ends = [*_links(around, Relationship.SUBJECT), *_links(around, Relationship.OBJECT)]
+    facts = {fact for end, fact in ends if end in own}
+    said: dict[str, list[str]] = {fact: [] for fact in facts}
+    for fact, statement in _links(around, Relationship.SUPPORTS):
+        if fact in facts:
+            said[fact].append(statement)
+    mentions = _links(around, Relationship.MENTIONS)
+    statements = {statement for statement, end in mentions if end in own}
+    beside = Counter(end for statement, end in mentions if statement in statements and end not in own)
+    best = sorted(facts, key=lambda fact: (-len(said[fact]), fact))[:limit]
+    nearest = sorted(beside, key=lambda end: (-beside[end], end))[:limit]
+    entities = reading.records(Kind.ENTITY, [*group, *nearest], record_type=Entity)
+    return EntityDetails(
+        entity,
+        tuple(entities[name] for name in group if name != entity.id and name in entities),
+        tuple(reading.supported(reading.facts(best), said, most=_MOST_STATEMENTS)),
+        len(facts),
+        tuple(Neighbour(entities[name], beside[name]) for name in nearest if name in entities),
+        len(beside),
+        len(statements),
+        around.is_cut,
+    )
+
+
+def _links(graph: Subgraph, relationship: Relationship) -> Sequence[tuple[str, str]]:
+    """Both ends of the edges of a relationship, ordered by their ids."""
+    edges = graph.edges.get(relationship)
+    if edges is None:
+        return ()
+    starts, ends = edges.nonzero()
+    return sorted(zip(graph.ids[starts].tolist(), graph.ids[ends].tolist(), strict=True))
+
+
+def supported_fact(reading: _Reading, name: str, *, limit: int) -> SupportedFact:
+    """A fact with the first statements that support it. Raises UnknownNameError if it is not in the scope.
+
+    Parameters
+    ----------
+    reading : the corpus, and what may be seen of it
+    name : id of the fact
+    limit : number of statements
+    """
+    facts = reading.facts([name])
+    if not facts:
+        raise UnknownNameError(
+            f"{name}: the corpus has no fact of this id; hlgraph show ENTITY lists those of an entity"
+        )
+    pulled = reading.stores.graph.pull([name], _SUPPORT, scope=reading.scope)
+    said = [statement for fact, statement in _links(pulled, Relationship.SUPPORTS) if fact == name]
+    return reading.supported(facts, {name: said}, most=limit)[0]
+
+
+def fact_rows(reading: _Reading, ids: Sequence[str]) -> Sequence[FactRow]:
+    """The facts of a page.
+
+    Parameters
+    ----------
+    reading : the corpus, and what may be seen of it
+    ids : ids of the facts
+    """
+    return reading.facts(ids)
