@@ -6,11 +6,20 @@ of the source, with an exclusive end: ``text[start:end]``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
-from typing import NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from hlgraph.errors import needs_extra
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from pyarrow import Table
+
+T_co = TypeVar("T_co", covariant=True)
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
@@ -274,6 +283,103 @@ class Summary:
 Record = Source | Chunk | Topic | Statement | Fact | Entity | Community | Summary
 
 
+_CELL = 60  # characters of a cell of a printed table
+
+
+class Listing(Sequence[T_co], Generic[T_co]):
+    """Records in their order: they print as a table, a notebook shows them, and pandas or Arrow (extra ``frames``) take them.
+
+    A subclass defines :meth:`_rows`, and may define the rest.
+    """
+
+    __slots__ = ()
+
+    def _rows(self) -> Iterable[Mapping[str, object]]:
+        """Each record as flat values by the name of their column."""
+        raise NotImplementedError
+
+    def _columns(self) -> tuple[str, ...]:
+        """The first columns of a table, which an empty one has, too."""
+        return ()
+
+    def _printed(self) -> tuple[str, ...]:
+        """The columns that are printed."""
+        return self._columns()
+
+    def _footer(self) -> str:
+        """A line below a printed table; empty: none."""
+        return ""
+
+    def __str__(self) -> str:
+        head, rows = self._printed(), list(self._rows())
+        cells = [head, *(tuple(_cell(row.get(name)) for name in head) for row in rows)] if rows else []
+        widths = [max(len(row[at]) for row in cells) for at in range(len(head))] if rows else []
+        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join(line.rstrip() for line in (*lines, self._footer()) if line)
+
+    def _repr_html_(self) -> str:
+        head = self._printed()
+        rows = [[_cell(row.get(name)) for name in head] for row in self._rows()]
+        return f"{as_html_table(head, rows)}<p>{escape(self._footer())}</p>"
+
+    def to_pandas(self) -> DataFrame:
+        """A data frame of pandas, one row for each record. Raises MissingExtraError without the extra ``frames``."""
+        with needs_extra("frames", "a data frame"):
+            import pandas as pd
+        rows = list(self._rows())
+        return pd.DataFrame(rows, columns=self._all_columns(rows))
+
+    def to_arrow(self) -> Table:
+        """An Arrow table, one row for each record. Values of several types in one column become texts.
+
+        Raises MissingExtraError without the extra ``frames``.
+        """
+        with needs_extra("frames", "an Arrow table"):
+            import pyarrow as pa
+        rows = list(self._rows())
+        columns = {}
+        for name in self._all_columns(rows):
+            values = [row.get(name) for row in rows]
+            try:
+                columns[name] = pa.array(values)
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                columns[name] = pa.array([None if value is None else _text(value) for value in values])
+        return pa.table(columns)
+
+    def _all_columns(self, rows: Sequence[Mapping[str, object]]) -> list[str]:
+        return list(dict.fromkeys((*self._columns(), *(name for row in rows for name in row))))
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _cell(value: object) -> str:
+    """A value on one line, shortened."""
+    if value is None:
+        return ""
+    text = f"{value:.3f}" if isinstance(value, float) else " ".join(_text(value).split())
+    return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+
+
+def as_html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in HTML; every cell is escaped.
+
+    Parameters
+    ----------
+    head : names of the columns
+    rows : cells of each row
+
+    Examples
+    --------
+    >>> as_html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A node found by a search, with its score; higher is better."""
@@ -338,9 +444,38 @@ class Evidence:
         return self.summary_id or self.statement_id or self.chunk_id
 
     @property
+    def place(self) -> str:
+        """Where it is: title, page, nearest heading, characters; of a summary what it rests on."""
+        if self.summary_id:
+            sources = len({part.source.id for part in self.opened})
+            stale = " (STALE: a source below has changed since; next: hlgraph hierarchy build)" if self.is_stale else ""
+            return f"summary of {counted(len(self.opened), 'chunk')} of {counted(sources, 'source')}{stale}"
+        parts = [self.source.title or self.source.uri]
+        if self.page is not None:
+            parts.append(f"page {self.page}")
+        parts.extend(heading for heading in self.headings[-1:] if heading != self.source.title)
+        return f"{', '.join(parts)}; characters {self.start}-{self.end} of {self.source.uri}"
+
+    @property
     def opened(self) -> tuple[Evidence, ...]:
         """The parts of sources behind it: the chunks of a summary, else itself."""
         return tuple(part for part in self.rests_on if not part.statement_id) if self.summary_id else (self,)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    Parameters
+    ----------
+    count : the number
+    noun : the thing, in the singular
+
+    Examples
+    --------
+    >>> counted(1, "chunk"), counted(2_431, "source")
+    ('1 chunk', '2,431 sources')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,3 +663,14 @@ class Answer:
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """The text, and what it cites."""
+        cited = [f"[{citation.number}] {citation.evidence.place}" for citation in self.citations]
+        return "\n".join((self.text, "", *cited) if cited else (self.text,))
+
+    def _repr_html_(self) -> str:
+        paragraphs = "".join(f"<p>{escape(part)}</p>" for part in self.text.split("\n\n"))
+        rows = [(str(each.number), each.evidence.text, each.evidence.place) for each in self.citations]
+        mark = "" if self.is_supported else "<p>The evidence does not support it.</p>"
+        return f"<h4>{escape(self.question)}</h4>{paragraphs}{mark}{as_html_table(('', 'cites', 'where'), rows) if rows else ''}"

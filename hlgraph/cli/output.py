@@ -7,16 +7,17 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from hlgraph.records import counted
+
 if TYPE_CHECKING:
     from hlgraph.ingest.bulk_load import BulkReport
-    from hlgraph.ingest.report import Failure, Report
+    from hlgraph.ingest.report import Report
     from hlgraph.models.accounts.budget import Usage
-    from hlgraph.read.outcomes import Files
     from hlgraph.records import Answer, Domain, Evidence, Scalar
     from hlgraph.retrieve import Explanation, SearchResult
     from hlgraph.retrieve.explain.parts import NodeTrace, PathTrace
@@ -145,9 +146,6 @@ def _part(name: str) -> str:
 # Control characters in a document must not reach the terminal.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)))
 _KINDS = {"chunks": "chunk", "statements": "statement", "topics": "topic", "facts": "fact", "entities": "entity"}
-_MOST_PROBLEMS = 20
-_MOST_REASONS = 8
-_MOST_NAMED = 3  # sources that failed for one reason
 _MOST_BASIS = 5  # chunks that are printed below a summary
 
 
@@ -283,40 +281,6 @@ def report_tree(report: Report) -> dict[str, object]:
     }
 
 
-def _failed_lines(failed: Sequence[Failure]) -> list[str]:
-    """The failures; a reason that several sources share is printed once."""
-    by_reason: dict[str, list[Failure]] = {}
-    for failure in failed:
-        by_reason.setdefault(failure.error.removeprefix(f"{failure.uri}: "), []).append(failure)
-    lines: list[str] = []
-    for reason, group in by_reason.items():
-        if len(group) == 1:
-            lines.append(f"failed: {group[0].error}")
-        else:
-            uris = ", ".join(failure.uri for failure in group[:_MOST_NAMED])
-            more = f" and {len(group) - _MOST_NAMED} more" if len(group) > _MOST_NAMED else ""
-            lines.append(f"failed: {reason} ({len(group)} sources: {uris}{more})")
-    if len(lines) > _MOST_PROBLEMS:
-        lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more reasons of failures (--json lists all)"]
-    return lines
-
-
-def _files_lines(files: Files) -> Iterator[str]:
-    """The files of an ingest by outcome, with the reasons why some were left out."""
-    if not files.found:
-        return
-    left_out = len(files.left_out)
-    yield (
-        f"files: {files.found} found = {files.read} read + {files.unchanged} unchanged + {left_out} left out + "
-        f"{files.failed} failed"
-    )
-    reasons = files.reasons
-    if reasons:
-        shown = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
-        more = len(reasons) - _MOST_REASONS
-        yield f"left out: {shown}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
-
-
 def domain_tree(domain: Domain | None) -> dict[str, object] | None:
     """A domain as printed by --json."""
     return None if domain is None else pick(domain, "kinds topics", made_by=domain.made_by or None)
@@ -327,95 +291,13 @@ def usage_tree(usage: Usage | None) -> dict[str, object]:
     return {} if usage is None else {"usage": pick(usage, "calls input_tokens output_tokens left_out kept")}
 
 
-def usage_line(usage: Usage) -> str:
-    """The usage of a chat model as a line."""
-    return f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out"
-
-
-def report_lines(report: Report) -> list[str]:
-    """The report of an ingest or delete as readable lines."""
-    lines = [
-        *_files_lines(report.files),
-        f"sources: {report.sources_added} added, {report.sources_changed} changed, "
-        f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed",
-    ]
-    if report.sources_gone:
-        lines.append(f"removed before: {report.sources_gone} sources, by this command when it was interrupted")
-    if report.kept_in_history:
-        lines.append(
-            f"history: the text of {report.kept_in_history} removed sources is kept; to erase it: hlgraph delete URI --history"
-        )
-    if report.versions_removed:
-        lines.append(f"history: {report.versions_removed} versions removed")
-    for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
-        added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))
-        lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")
-    if report.resumed:
-        lines.insert(0, f"finished {report.resumed} changes of an interrupted run first")
-    if report.domain:
-        kinds, topics = len(report.domain.kinds), len(report.domain.topics)
-        lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
-    lines.extend(_failed_lines(report.failed))
-    for word, failures in (("problem", report.problems), ("warning", report.warnings)):
-        lines.extend(f"{word}: {failure.uri}: {failure.error}" for failure in failures[:_MOST_PROBLEMS])
-        if len(failures) > _MOST_PROBLEMS:
-            lines.append(f"... and {len(failures) - _MOST_PROBLEMS} more {word}s (--json lists all)")
-    if report.usage:
-        lines.append(usage_line(report.usage))
-        if report.usage.kept:
-            lines.append(f"stored replies reused: {report.usage.kept}, at no cost")
-        if report.usage.left_out:
-            lines.append(
-                f"dropped: {report.usage.left_out} names found neither in the entity list nor in their sentence"
-            )
-    if report.receipt:
-        lines.append(
-            f"receipt: number {report.receipt.number} of corpus {report.receipt.corpus}, {report.receipt.hash}"
-        )
-    lines.extend(lost_lines(report))
-    seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
-    lines.append(f"time: {seconds or 'none'}")
-    return lines
-
-
-def lost_lines(report: Report) -> list[str]:
-    """What was left out of a chat model's replies."""
-    parts = (
-        (report.dropped, "dropped", "part", "of replies that could not be read"),
-        (report.ungrounded, "not grounded", "proposition", "left out, since their chunk does not say them"),
-    )
-    return [
-        f"{name}: {_counted(count, noun)} {what}; to see: hlgraph failures list"
-        for count, name, noun, what in parts
-        if count
-    ]
-
-
-def place(evidence: Evidence) -> str:
-    """The location of a piece of evidence: title, page, nearest heading, characters; of a summary what it rests on."""
-    if evidence.summary_id:
-        chunks = evidence.opened
-        sources = len({part.source.id for part in chunks})
-        stale = " (STALE: a source below has changed since; next: hlgraph hierarchy build)" if evidence.is_stale else ""
-        return f"summary of {_counted(len(chunks), 'chunk')} of {_counted(sources, 'source')}{stale}"
-    parts = [evidence.source.title or evidence.source.uri]
-    if evidence.page is not None:
-        parts.append(f"page {evidence.page}")
-    parts.extend(heading for heading in evidence.headings[-1:] if heading != evidence.source.title)
-    return f"{', '.join(parts)}; characters {evidence.start}-{evidence.end} of {evidence.source.uri}"
-
-
 def basis_lines(evidence: Evidence) -> list[str]:
     """The locations of the chunks below a summary, the closest to the question first; empty for a part of a source."""
     if not evidence.summary_id:
         return []
-    lines = [f"rests on: {place(part)}" for part in evidence.opened[:_MOST_BASIS]]
+    lines = [f"rests on: {part.place}" for part in evidence.opened[:_MOST_BASIS]]
     rest = len(evidence.opened) - len(lines)
-    return [*lines, f"... and {_counted(rest, 'more chunk')} (--json lists all)"] if rest else lines
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return [*lines, f"... and {counted(rest, 'more chunk')} (--json lists all)"] if rest else lines
 
 
 def why(evidence: Evidence) -> str:
@@ -438,7 +320,7 @@ def bulk_tree(report: BulkReport) -> dict[str, object]:
 def bulk_lines(report: BulkReport) -> list[str]:
     """The report of a bulk load as readable lines."""
     manifest = report.manifest
-    lines = [] if report.ingest is None else report_lines(report.ingest)
+    lines = [] if report.ingest is None else str(report.ingest).splitlines()
     records, relationships = (sum(part.values()) for part in (manifest.records, manifest.relationships))
     if report.is_done:
         lines.append(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
-from hlgraph.records import Domain
+from hlgraph.records import Domain, counted
 from hlgraph.stores.protocols import Stores
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class Report:
     kept_in_history: int = 0
     versions_removed: int = 0
     receipt: Receipt | None = None
+
+    def __str__(self) -> str:
+        """What was done, one fact a line."""
+        return "\n".join(_lines(self))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def timed(self, step: str) -> AbstractContextManager[None]:
         """Add the time of a block to a step."""
@@ -165,3 +173,107 @@ def note_kept(report: Report, before: dict[str, int]) -> None:
     """
     # Records that another writer added meanwhile may be among the removed ones.
     report.kept = {kind: max(0, count - report.removed.get(kind, 0)) for kind, count in before.items()}
+
+
+# A report as people read it.
+
+_MOST_PROBLEMS = 20
+_MOST_REASONS = 8
+_MOST_NAMED = 3  # sources that failed for one reason
+
+
+def _lines(report: Report) -> list[str]:
+    lines = [
+        *_files_lines(report.files),
+        f"sources: {report.sources_added} added, {report.sources_changed} changed, "
+        f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed",
+    ]
+    if report.sources_gone:
+        lines.append(f"removed before: {report.sources_gone} sources, by this command when it was interrupted")
+    if report.kept_in_history:
+        lines.append(
+            f"history: the text of {report.kept_in_history} removed sources is kept; to erase it: hlgraph delete URI --history"
+        )
+    if report.versions_removed:
+        lines.append(f"history: {report.versions_removed} versions removed")
+    for kind, name in (("chunk", "chunks"), ("statement", "statements"), ("entity", "entities")):
+        added, removed, kept = (part.get(kind, 0) for part in (report.added, report.removed, report.kept))
+        lines.append(f"{name}: {added} added, {removed} removed, {kept} kept")
+    if report.resumed:
+        lines.insert(0, f"finished {report.resumed} changes of an interrupted run first")
+    if report.domain:
+        kinds, topics = len(report.domain.kinds), len(report.domain.topics)
+        lines.append(f"domain: inferred {kinds} kinds and {topics} topics; to see them: hlgraph domain show")
+    lines.extend(_failed_lines(report.failed))
+    for word, failures in (("problem", report.problems), ("warning", report.warnings)):
+        lines.extend(f"{word}: {failure.uri}: {failure.error}" for failure in failures[:_MOST_PROBLEMS])
+        if len(failures) > _MOST_PROBLEMS:
+            lines.append(f"... and {len(failures) - _MOST_PROBLEMS} more {word}s (--json lists all)")
+    if report.usage:
+        lines.append(usage_line(report.usage))
+        if report.usage.kept:
+            lines.append(f"stored replies reused: {report.usage.kept}, at no cost")
+        if report.usage.left_out:
+            lines.append(
+                f"dropped: {report.usage.left_out} names found neither in the entity list nor in their sentence"
+            )
+    if report.receipt:
+        lines.append(
+            f"receipt: number {report.receipt.number} of corpus {report.receipt.corpus}, {report.receipt.hash}"
+        )
+    lines.extend(lost_lines(report))
+    seconds = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.seconds.items())
+    lines.append(f"time: {seconds or 'none'}")
+    return lines
+
+
+def _failed_lines(failed: Sequence[Failure]) -> list[str]:
+    """The failures; a reason that several sources share is printed once."""
+    by_reason: dict[str, list[Failure]] = {}
+    for failure in failed:
+        by_reason.setdefault(failure.error.removeprefix(f"{failure.uri}: "), []).append(failure)
+    lines: list[str] = []
+    for reason, group in by_reason.items():
+        if len(group) == 1:
+            lines.append(f"failed: {group[0].error}")
+        else:
+            uris = ", ".join(failure.uri for failure in group[:_MOST_NAMED])
+            more = f" and {len(group) - _MOST_NAMED} more" if len(group) > _MOST_NAMED else ""
+            lines.append(f"failed: {reason} ({len(group)} sources: {uris}{more})")
+    if len(lines) > _MOST_PROBLEMS:
+        lines[_MOST_PROBLEMS:] = [f"... and {len(lines) - _MOST_PROBLEMS} more reasons of failures (--json lists all)"]
+    return lines
+
+
+def _files_lines(files: Files) -> Iterator[str]:
+    """The files of an ingest by outcome, with the reasons why some were left out."""
+    if not files.found:
+        return
+    left_out = len(files.left_out)
+    yield (
+        f"files: {files.found} found = {files.read} read + {files.unchanged} unchanged + {left_out} left out + "
+        f"{files.failed} failed"
+    )
+    reasons = files.reasons
+    if reasons:
+        shown = ", ".join(f"{reason} ({count})" for reason, count in reasons[:_MOST_REASONS])
+        more = len(reasons) - _MOST_REASONS
+        yield f"left out: {shown}{f', and {more} more reasons' if more > 0 else ''} (--json lists them)"
+
+
+def usage_line(usage: Usage) -> str:
+    """The usage of a chat model as a line."""
+    return f"chat model: {usage.calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out"
+
+
+def lost_lines(report: Report) -> list[str]:
+    """What was left out of a chat model's replies."""
+    parts = (
+        (report.dropped, "dropped", "part", "of replies that could not be read"),
+        (report.ungrounded, "not grounded", "proposition", "left out, since their chunk does not say them"),
+    )
+    return [
+        f"{name}: {counted(count, noun)} {what}; to see: hlgraph failures list"
+        for count, name, noun, what in parts
+        if count
+    ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, get_args, overload
 
 from hlgraph.errors import InputError
-from hlgraph.records import SEARCH_K, Calibration, ChatUse, Evidence, Scalar
+from hlgraph.records import SEARCH_K, Calibration, ChatUse, Evidence, Listing, Scalar
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -180,6 +180,15 @@ class Explanation:
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
     chat: ChatUse = field(default_factory=ChatUse)
 
+    def __str__(self) -> str:
+        """What :meth:`to_text` says; one line, and how to learn more, if the request did not ask to explain."""
+        if self.question:
+            return self.to_text()
+        return (
+            f"strategy {self.strategy}, unit {self.unit}, mode {self.mode}: {self.milliseconds:.1f} ms, {self.round_trips} round "
+            "trips; explain=True says why each piece was chosen"
+        )
+
     def seed_words(self, node: NodeTrace) -> str:
         """Whether a node was a seed, in words; empty if no node of its kind was one."""
         if node.seed_rank is not None:
@@ -237,8 +246,8 @@ class CommunityEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Evidence, best first, and how it was found.
+class SearchResult(Listing[Evidence]):
+    """Evidence, best first, and how it was found. It has the length of the evidence, and iterates over it.
 
     Attributes
     ----------
@@ -254,3 +263,38 @@ class SearchResult:
     calibration: Calibration | None = None
     communities: tuple[CommunityEvidence, ...] = ()
     version: int = field(default=0, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.evidence)
+
+    @overload
+    def __getitem__(self, at: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Evidence, ...]: ...
+    def __getitem__(self, at: int | slice) -> Evidence | tuple[Evidence, ...]:
+        return self.evidence[at]
+
+    def __str__(self) -> str:
+        """Each piece with its number, score and place."""
+        lines = (
+            line
+            for number, piece in enumerate(self.evidence, 1)
+            for line in (f"[{number}] {piece.score:.3f}  {' '.join(piece.text.split())}", f"    {piece.place}")
+        )
+        return "\n".join(lines) or "no evidence"
+
+    def _columns(self) -> tuple[str, ...]:
+        return (
+            *("number", "score", "text", "kind", "id", "uri", "title", "start", "end", "page"),
+            *("chunk_id", "source_id", "place"),
+        )
+
+    def _printed(self) -> tuple[str, ...]:
+        return "number", "score", "text", "place"
+
+    def _rows(self) -> Iterator[Mapping[str, object]]:
+        for number, piece in enumerate(self.evidence, 1):
+            source = piece.source
+            values = (number, piece.score, piece.text, piece.kind.value, piece.id, source.uri, source.title)
+            where = (piece.start, piece.end, piece.page, piece.chunk_id, source.id, piece.place)
+            yield dict(zip(self._columns(), (*values, *where), strict=True))

@@ -15,7 +15,7 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_ids, shown, source_ids
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.history import AsOf, history_of, moment
-from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement
+from hlgraph.records import Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
 from hlgraph.sdk.arguments import checked, parsed
@@ -46,7 +46,7 @@ T_Record = TypeVar("T_Record", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Sequence[T], Generic[T]):
+class Page(Listing[T], Generic[T]):
     """Some records of a corpus, in the order of their ids.
 
     Attributes
@@ -69,6 +69,19 @@ class Page(Sequence[T], Generic[T]):
     def __getitem__(self, at: slice) -> tuple[T, ...]: ...
     def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         return self.records[at]
+
+    def _columns(self) -> tuple[str, ...]:
+        return _COLUMNS[type(self.records[0])] if self.records else ()
+
+    def _printed(self) -> tuple[str, ...]:
+        return _PRINTED[type(self.records[0])] if self.records else ()
+
+    def _footer(self) -> str:
+        more = "" if self.after is None else f"; the next page: after={self.after!r}"
+        return f"{len(self.records):,} of {self.total:,} shown{more}"
+
+    def _rows(self) -> Iterator[Mapping[str, object]]:
+        return map(row_of, self.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +177,32 @@ class EntityDetails:
     neighbour_count: int
     statement_count: int
     is_cut: bool = False
+
+
+_COLUMNS: Mapping[type, tuple[str, ...]] = {
+    Source: ("id", "uri", "title", "version", "valid_from", "valid_to"),
+    Entity: ("id", "name", "kind", "aliases"),
+    FactRow: ("id", "subject_id", "subject", "predicate", "object_id", "object"),
+}
+_PRINTED: Mapping[type, tuple[str, ...]] = {
+    Source: ("id", "title", "uri"),
+    Entity: ("id", "name", "kind"),
+    FactRow: ("id", "subject", "predicate", "object"),
+}
+
+
+def row_of(record: object) -> dict[str, object]:
+    """A source, entity or fact as flat values by the name of their column; metadata as ``metadata.NAME``.
+
+    Examples
+    --------
+    >>> row_of(FactRow("f", "s", "Mara Quill", "designed", None, "bridges"))["object"]
+    'bridges'
+    """
+    values = {name: getattr(record, name) for name in _COLUMNS[type(record)]}
+    if isinstance(record, Source):
+        values |= {f"metadata.{key}": value for key, value in record.metadata.items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 class _Reading(NamedTuple):

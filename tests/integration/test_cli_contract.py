@@ -265,6 +265,17 @@ def test_stats(place: Path) -> None:
     assert_snapshot("stats", tree)
 
 
+def test_lists_and_show(place: Path) -> None:
+    for name in ("sources", "entities", "facts"):
+        tree = silent(name, "--limit", 1)
+        assert len(tree[name]) == 1 < tree["total"]
+        assert_snapshot(name, tree)
+    assert_snapshot("show-source", silent("show", place / "docs" / "flood-warning-plan.pdf"))
+    assert_snapshot("show-entity", silent("show", "Jonas Querl"))
+    fact = silent("facts", "--limit", 1)["facts"][0]["id"]
+    assert_snapshot("show-fact", silent("show", fact))
+
+
 def test_doctor(place: Path) -> None:
     tree = silent("doctor")
     assert tree["is_fine"]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call
 from live_stores import neo4j_of, settings_for
 from live_stores import opened as opened_servers
 
 import hlgraph
-from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
+from hlgraph.errors import AccessError, InputError, MissingExtraError, UnknownNameError, WhereError
 from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
@@ -162,6 +165,71 @@ def test_merged_entities_are_opened_as_one(tmp_path: Path) -> None:
         opened = graph.entities.open("M. Quill")
         assert {opened.entity.name, *(each.name for each in opened.merged)} == {"Mara Quill", "M. Quill"}
         assert opened.fact_count == 2
+
+
+def test_the_commands_list_and_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLGRAPH_STORE", f"hlgraph://{tmp_path}")
+    with embedded(tmp_path) as graph:
+        graph.ingest(PAPERS)
+        fact = next(each for each in graph.as_operator().facts.each() if each.subject == "Ivo Brandt")
+        assert "(id, uri" not in str(graph.as_operator().sources.list())
+    code, out, _ = call("sources", "--as", "public", "--limit", "2")
+    *_, after = out.splitlines()[-1].split()
+    assert code == 0
+    assert out.splitlines()[-1] == f"2 of 3 shown; the next page: add --after {after}"
+    code, out, _ = call("sources", "--as", "public", "--limit", "2", "--after", after, "--json")
+    assert (json.loads(out)["total"], json.loads(out)["after"], len(json.loads(out)["sources"])) == (3, None, 1)
+    assert call("entities", "--as", "public", "--where", "year = 1905")[1].splitlines()[-1].endswith("shown")
+    assert f"{fact.id}  Ivo Brandt visited Tessing" in call("facts", "--as-operator", "--limit", "100")[1]
+    assert "of 1 chunks shown" in call("show", "doc:1", "--as", "public")[1]
+    assert "7 facts shown" in call("show", "mara quill", "--as-operator")[1]
+    assert "3 of 7 statements shown; more: --limit 7" in call("show", fact.id, "--as-operator", "--limit", "3")[1]
+    tree = json.loads(call("show", "doc:6", "--as-operator", "--json")[1])["source"]
+    assert (tree["metadata"]["year"], tree["text"].startswith("# Works")) == (1906, True)
+    code, _, error = call("show", "doc:2", "--as", "public")
+    assert (code, "hlgraph sources" in error) == (2, True)
+    code, _, error = call("sources")
+    assert (code, "--as GROUP" in error) == (2, True)
+
+
+def test_results_have_a_length_and_print_and_become_tables(tmp_path: Path) -> None:
+    with embedded(tmp_path) as graph:
+        report = graph.ingest(
+            [Document("doc:<a>", "Mara Quill designed the Aldane Bridge.", "<b>", {"tags": ["x", "y"]})]
+        )
+        graph.ingest([Document("doc:b", "Ivo Brandt visited Tessing.", metadata={"tags": 3})])
+        assert "1 added" in str(report)
+        assert "1 added" in report._repr_html_()
+        result = graph.search("Who designed the bridge?", k=2)
+        assert len(result) == 2
+        assert [piece.text for piece in result] == [piece.text for piece in result.evidence]
+        assert result[0].text == "<b>: Mara Quill designed the Aldane Bridge."
+        assert str(result).startswith(f"[1] {result[0].score:.3f}  {result[0].text}\n    <b>; characters 0-")
+        assert len(str(result.explain)) < 200
+        assert "seed" in str(graph.search("Who designed the bridge?", explain=True).explain)
+        answer = graph.answer("Who designed the Aldane Bridge?")
+        assert "[1] <b>; characters" in str(answer)
+        for shown in (result, answer, graph.sources.list(), graph.entities.list(), graph.facts.list()):
+            html = shown._repr_html_()
+            assert "<table>" in html
+            assert "<b>" not in html
+        frame = graph.sources.list().to_pandas()
+        assert set(frame["uri"]) == {"doc:<a>", "doc:b"}
+        for listing in (result, graph.sources.list(), graph.entities.list(), graph.facts.list()):
+            table = listing.to_arrow()
+            assert table.num_rows == len(listing) == len(listing.to_pandas())
+            assert table.column_names == list(listing.to_pandas().columns)
+        assert set(graph.sources.list().to_arrow()["metadata.tags"].to_pylist()) == {"x, y", "3"}  # values of two types
+        assert graph.sources.list(where="title = 'none'").to_arrow().num_rows == 0
+        assert str(graph.sources.list(where="title = 'none'")) == "0 of 0 shown"
+
+
+def test_a_table_without_the_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pandas", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for convert in (Page.to_pandas, Page.to_arrow):
+        with pytest.raises(MissingExtraError, match=r"pip install 'hlgraph\[frames\]'"):
+            convert(Page((), 0, None))
 
 
 def test_a_page_on_neo4j_costs_the_same_whatever_is_stored(servers: Any, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.command import Invocation, Where, command, option
 from hlgraph.cli.commands.search import AsOf, ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
-from hlgraph.cli.output import answer_tree, basis_lines, piece, place, say
+from hlgraph.cli.output import answer_tree, basis_lines, piece, say
 from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K, REPORT_K
 
@@ -168,7 +168,7 @@ def answer_lines(result: Answer, *, is_printed: bool) -> Iterator[str]:
         margin = "" if result.choice.margin is None else f", ahead by {result.choice.margin:.2f}"
         yield f"  choice {result.choice.index + 1}{margin}"
     for citation in result.citations:
-        yield f"  [{citation.number}] {place(citation.evidence)}"
+        yield f"  [{citation.number}] {citation.evidence.place}"
         yield from (f"      {line}" for line in basis_lines(citation.evidence))
     yield from _doubts(result)
     if result.search.by == "chat" or result.search.fallbacks:

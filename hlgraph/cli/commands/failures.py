@@ -9,7 +9,7 @@ import typer
 
 from hlgraph.cli.command import Invocation, argument, command, group, option, read_file
 from hlgraph.cli.commands.ingest import GroundName
-from hlgraph.cli.output import lost_lines, pick, usage_line, usage_tree
+from hlgraph.cli.output import pick, usage_tree
 from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ def _finish_lines(done: Mending, counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{count} are not in the graph, because their ingest was interrupted; the next ingest tries them"
     if done.left_out:
         yield f"dropped names, found neither in the entity list nor in their sentence: {', '.join(done.left_out)}"
+    from hlgraph.ingest.report import lost_lines, usage_line
+
     yield from lost_lines(done.report)
     if done.report.usage:
         yield usage_line(done.report.usage)

@@ -23,7 +23,7 @@ from hlgraph.cli.command import (
     option,
     pairs,
 )
-from hlgraph.cli.output import bulk_lines, bulk_tree, report_lines, report_tree
+from hlgraph.cli.output import bulk_lines, bulk_tree, report_tree
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _brought(
         from hlgraph.integrations.ray import ingest as ingest_on_ray
 
         report = ingest_on_ray(graph, paths, options=options, workers=workers, address=address)
-    return report_tree(report), report_lines(report), report
+    return report_tree(report), str(report).splitlines(), report
 
 
 def _loaded(graph: HLGraph, paths: list[str], options: IngestOptions, *, bulk: BulkOptions) -> _Result:
@@ -352,5 +352,5 @@ def delete(
         report = graph.delete(
             uris or [], where=where, everything=all_, history=history, receipt=receipt, receipt_uris=receipt_uris
         )
-    cli.show(report_tree(report), report_lines(report))
+    cli.show(report_tree(report), str(report).splitlines())
     _exit(report)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from hlgraph.cli.command import Invocation, command, group, option
-from hlgraph.cli.output import pick, usage_line, usage_tree
+from hlgraph.cli.output import pick, usage_tree
 
 if TYPE_CHECKING:
     from hlgraph.sdk.quality import Coverage, Faithfulness
@@ -95,4 +95,6 @@ def _faithfulness_lines(report: Faithfulness) -> Iterator[str]:
     for unjudged in report.unjudged:
         yield f"not judged: {' '.join(unjudged.text.split())} ({'; '.join(unjudged.reasons)})"
     if report.usage:
+        from hlgraph.ingest.report import usage_line
+
         yield usage_line(report.usage)

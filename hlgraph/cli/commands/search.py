@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.command import STRATEGIES, Invocation, Where, argument, command, option
-from hlgraph.cli.output import basis_lines, explain_lines, note, place, result_line, search_tree, why
+from hlgraph.cli.output import basis_lines, explain_lines, note, result_line, search_tree, why
 from hlgraph.errors import InputError
 from hlgraph.records import SEARCH_K
 
@@ -168,7 +168,7 @@ def search(
 def _lines(result: SearchResult, explain: Literal["short", "full"] | None) -> Iterator[str]:
     for number, evidence in enumerate(result.evidence, 1):
         yield f"[{number}] {evidence.score:.3f}  {' '.join(evidence.text.split())}"
-        yield f"    {place(evidence)}"
+        yield f"    {evidence.place}"
         yield from (f"    {line}" for line in basis_lines(evidence))
         yield from (f"    table: {label}" for label in evidence.labels)
         if explain is not None:

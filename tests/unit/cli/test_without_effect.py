@@ -8,7 +8,7 @@ import pytest
 
 import hlgraph
 from hlgraph.cli.commands.search import chosen
-from hlgraph.cli.output import report_lines, report_tree
+from hlgraph.cli.output import report_tree
 from hlgraph.ingest.report import Failure, Report
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -28,14 +28,14 @@ def test_a_mapping_without_rows_is_reported_as_ineffective(folder: Path) -> None
     (folder / "a.txt").write_text("Ada met Bob.")
     report = ingested(folder, {"text": "body"})
     assert (report.failed, report.problems) == ([], [])
-    [line] = [line for line in report_lines(report) if line.startswith("warning")]
+    [line] = [line for line in str(report).splitlines() if line.startswith("warning")]
     assert line.startswith("warning: --map: had no effect: it maps the columns of rows (CSV, JSON, JSON lines)")
 
 
 def test_a_reason_shared_by_sources_is_printed_once() -> None:
     reasons = ["is empty", "is binary", *["is empty"] * 4, *(f"line {at} is not JSON" for at in range(30))]
     report = Report(failed=[Failure(f"file:{at}", f"file:{at}: {reason}") for at, reason in enumerate(reasons)])
-    lines = [line for line in report_lines(report) if line.startswith(("failed", "..."))]
+    lines = [line for line in str(report).splitlines() if line.startswith(("failed", "..."))]
     assert lines[:3] == [
         "failed: is empty (5 sources: file:0, file:2, file:3 and 2 more)",
         "failed: file:1: is binary",

@@ -393,6 +393,7 @@ SHARED_NAMES = {
     "bulk_load": "the bulk load of a corpus by files",
     "cache": "what was read or made before, kept within a bound",
     "communities": "communities found by Leiden",
+    "contents": "what a corpus contains: lists, and each record opened",
     "copying": "whole corpora of a store, read in pieces and written hidden",
     "cypher": "queries of people's own, in Cypher",
     "derived": "what is derived from a corpus as a whole: DerivedStore and its fillings",
