@@ -130,6 +130,10 @@ class Ingestion:
         See :meth:`hlgraph.HLGraph.ingest`.
         """
         paths, documents = split_sources(sources)
+        if options.acl_tag is not None and not any(path.startswith("s3://") for path in paths):
+            raise InputError(
+                f"acl_tag {options.acl_tag!r} has no effect: it names a tag of S3 objects, and no path is s3://; leave it out"
+            )
         stores = self.opened.stores
         refuse_history(self.corpus)
         seen: set[str] = set()
@@ -324,6 +328,7 @@ def _reading(options: IngestOptions) -> ReadOptions:
         follow_links=options.follow_links,
         comments=options.comments,
         rows=options.rows,
+        acl_tag=options.acl_tag,
     )
     return reading if options.max_bytes is None else replace(reading, max_bytes=options.max_bytes)
 

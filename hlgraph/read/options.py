@@ -38,6 +38,8 @@ class ReadOptions:
     follow_links : follow links that lead out of a folder. Default False: each of them is a failure
     comments : read the comments of DOCX files, each after the paragraph that it is about. Default False: a warning counts them
     rows : read every source as a table, and its rows as entities with facts; default None
+    acl_tag : key of the tag of S3 objects that names their groups, which spaces separate. It takes the place of groups that the
+        content names, and costs a request an object. An object without the tag is a failure. Default None: tags are not read
 
     Raises
     ------
@@ -54,6 +56,7 @@ class ReadOptions:
     follow_links: bool = False
     comments: bool = False
     rows: TableMapping | None = None
+    acl_tag: str | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -62,6 +65,8 @@ class ReadOptions:
             _check_mapping(ours, column)
         if self.encoding is not None:
             _check_encoding(self.encoding)
+        if self.acl_tag is not None and not self.acl_tag.strip():
+            raise InputError("acl_tag is empty; give the key of a tag, such as acl")
         if self.max_bytes < 1:
             raise InputError(f"max_bytes is {self.max_bytes}, but must be at least 1")
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote
 
 from hlgraph.errors import ReadError, needs_extra
+from hlgraph.text import groups_of
 
 SCHEME = "s3://"
 _MAX_BREAKS = 3  # how often a broken stream is resumed
@@ -37,6 +38,9 @@ _CODES: Mapping[str, tuple[str, str]] = {
 }
 
 
+_DENIED = ("AccessDenied", "403")
+
+
 class Place(NamedTuple):
     """A bucket, and a key in it or a prefix of keys."""
 
@@ -60,6 +64,27 @@ class S3Object:
 
     place: Place
     client: Any
+
+    def groups(self, tag: str) -> tuple[str, ...]:
+        """The groups in a tag of the object, which spaces separate. One request.
+
+        Parameters
+        ----------
+        tag : key of the tag
+
+        Raises
+        ------
+        ReadError
+            The object has no such tag, the tag names no group, or tags may not be read.
+        """
+        place = self.place
+        request = partial(self.client.get_object_tagging, Bucket=place.bucket, Key=place.key)
+        tags = {each["Key"]: each["Value"] for each in _mapped(place, request, needs="s3:GetObjectTagging")["TagSet"]}
+        if tag not in tags:
+            raise ReadError(place.uri, f"has no tag {tag!r} that names its groups", "add the tag to the object")
+        if not tags[tag].strip():
+            raise ReadError(place.uri, f"names no group in its tag {tag!r}", "name at least one, such as public")
+        return groups_of(tags[tag].split())
 
     @contextmanager
     def opened(self) -> Iterator[io.BufferedReader]:
@@ -124,8 +149,15 @@ def _client(place: Place) -> Any:
     return client
 
 
-def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
-    """The result of ``action``; errors of boto3 become ReadErrors."""
+def _mapped(place: Place, action: Callable[[], _Result], *, needs: str = "") -> _Result:
+    """The result of ``action``; errors of boto3 become ReadErrors.
+
+    Parameters
+    ----------
+    place : what is read
+    action : calls boto3
+    needs : the permission that it needs; empty: those of reading objects and folders
+    """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
     try:
@@ -135,6 +167,8 @@ def _mapped(place: Place, action: Callable[[], _Result]) -> _Result:
         code = str(details.get("Code", ""))
         unknown = f"S3 answers {code} ({details.get('Message', '')})", "look up this code in the documentation of S3"
         reason, mend = _CODES.get(code, unknown)
+        if needs and code in _DENIED:
+            reason, mend = "access to its tags is denied", f"the credentials need {needs}"
         raise ReadError(place.uri, reason, mend) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
         mend = "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in"

@@ -34,6 +34,7 @@ from hlgraph.read.outcomes import Files
 from hlgraph.read.rows import Flaw, Row, Table, documents_of
 from hlgraph.read.table_mapping import TableDocuments, TableMapping, check_table, infer_mapping, query_of
 from hlgraph.records import Document
+from hlgraph.text import ACL
 
 _logger = logging.getLogger(__name__)
 
@@ -104,7 +105,8 @@ def _read(
             yield source
             continue
         end = files.size + size_of(source)
-        for result in _read_one(source, options, stdin, files=files, growth=growth):
+        results = _read_one(source, options, stdin, files=files, growth=growth)
+        for result in _in_groups(source, results, tag=options.acl_tag):
             if isinstance(result, ReadFailure):
                 files.fail(result.uri)
             yield result
@@ -143,6 +145,24 @@ def _read_one(
         yield not_installed(origin.uri, error)
     except OSError as error:
         yield failure(origin.uri, f"cannot be read: {error.strerror or error}")
+
+
+def _in_groups(
+    source: Input, results: Iterator[Document | ReadFailure], *, tag: str | None
+) -> Iterator[Document | ReadFailure]:
+    """Documents with the groups in the tag of their S3 object, in place of those that they name. Without it nothing is read."""
+    groups = None
+    if tag is not None and source.s3_object is not None:
+        try:
+            groups = source.s3_object.groups(tag)
+        except ReadError as error:
+            yield ReadFailure(error.uri, error)
+            return
+    for result in results:
+        if groups is None or isinstance(result, ReadFailure):
+            yield result
+        else:
+            yield replace(result, metadata={**result.metadata, ACL: groups})
 
 
 def _row_documents(

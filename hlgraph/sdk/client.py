@@ -178,6 +178,7 @@ class HLGraph:
         rows: AnyTableMapping | None = None,
         ground: Literal["words", "chat", "off"] | None = None,
         acl: str | Sequence[str] | None = None,
+        acl_tag: str | None = None,
         keep_history: bool = False,
         receipt: str | Path | None = None,
         receipt_uris: bool = False,
@@ -207,6 +208,7 @@ class HLGraph:
         ground : how ``chat`` checks propositions against their chunk: ``words`` (names, numbers, dates, negations), ``chat``
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         acl : groups of new sources that name none (:meth:`as_caller`); stored groups stay until the source names others
+        acl_tag : key of the tag that names the groups of S3 objects; see :class:`hlgraph.read.ReadOptions`
         keep_history : keep every version of the sources from now on, for ``as_of`` of :meth:`search`; it stays on for the corpus
         receipt, receipt_uris : with ``delete_missing``: see :meth:`delete`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
@@ -244,6 +246,7 @@ class HLGraph:
             rows=None if rows is None else table_mapping(rows),
             ground=ground,
             acl=None if acl is None else groups_of(acl),
+            acl_tag=acl_tag,
             keep_history=keep_history,
             receipt=None if receipt is None else Path(receipt),
             receipt_uris=receipt_uris,

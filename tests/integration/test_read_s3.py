@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
+import botocore.client
 import pytest
 from ingest_keywords import keywords
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import hlgraph
+from hlgraph.errors import InputError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.read import ReadFailure, ReadOptions, covered, read, source_uri
 from hlgraph.read.s3 import objects
@@ -238,3 +242,72 @@ def test_ingest_edit_and_delete_what_is_missing(bucket: str, tmp_path: Path) -> 
         gone = graph.ingest([f"s3://{bucket}-gone/docs/"], **keywords(options))
         assert (gone.sources_removed, len(gone.failed)) == (0, 1)
         assert graph.stats()[0].records["source"] == 4
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls of S3 from now on."""
+    calls: list[str] = []
+    real = botocore.client.BaseClient._make_api_call
+
+    def call(self: Any, name: str, arguments: Any) -> Any:
+        calls.append(name)
+        return real(self, name, arguments)
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
+    return calls
+
+
+def test_groups_come_from_tags_and_a_change_of_tags_alone_takes_effect(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = boto3.client("s3")
+
+    def tag(key: str, **tags: str) -> None:
+        pairs = [{"Key": name, "Value": value} for name, value in tags.items()]
+        client.put_object_tagging(Bucket=bucket, Key=key, Tagging={"TagSet": pairs})
+
+    client.put_object(Bucket=bucket, Key="docs/a.md", Body=b"---\nacl: public\n---\nThe bridge fell in May.")
+    tag("docs/a.md", acl="board finance", other="public")
+    tag("docs/rows.jsonl", acl="staff")
+    tag("docs/deep/b c#1.txt", acl=" ")
+    path, root = f"s3://{bucket}/docs/", f"s3://{bucket}/docs"
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        calls = _counted(monkeypatch)
+        report = graph.ingest(path, acl_tag="acl", acl="public")
+        assert Counter(calls) == {"ListObjectsV2": 1, "GetObjectTagging": 5, "GetObject": 2}
+        said = {failure.uri.removeprefix(root): failure.error for failure in report.failed}
+        assert set(said) == {"/damaged.txt", "/packed.txt.gz", "/deep/b%20c%231.txt"}
+        assert "has no tag 'acl' that names its groups; add the tag" in said["/packed.txt.gz"]
+        assert "names no group in its tag 'acl'" in said["/deep/b%20c%231.txt"]
+        assert graph.groups.list() == {"board": 1, "finance": 1, "staff": 3}
+        assert not graph.as_caller({"public"}).search("Which bridge fell?").evidence
+
+        tag("docs/a.md", acl="staff")
+        report = graph.ingest(path, acl_tag="acl")
+        assert (report.sources_changed, report.sources_unchanged, sum(report.added.values())) == (1, 3, 0)
+        assert graph.groups.list() == {"staff": 4}
+
+        client.delete_object_tagging(Bucket=bucket, Key="docs/a.md")
+        report = graph.ingest(path, acl_tag="acl", delete_missing=True)
+        assert (report.sources_changed, report.sources_removed, report.sources_unchanged) == (0, 0, 3)
+        assert graph.groups.list() == {"staff": 4}  # what cannot be read stays as it is
+
+        del calls[:]
+        graph.ingest(f"{root}/a.md")
+        assert "GetObjectTagging" not in calls
+
+
+def test_tags_that_may_not_be_read_are_one_failure_and_nothing_is_public(
+    bucket: str, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", httpserver.url_for("").rstrip("/"))
+    body = "<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
+    httpserver.expect_request("/b/a.txt", query_string="tagging").respond_with_data(body, 403, content_type="text/xml")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        (failure,) = graph.ingest("s3://b/a.txt", acl_tag="acl").failed
+        assert failure.error == "s3://b/a.txt: access to its tags is denied; the credentials need s3:GetObjectTagging"
+        assert graph.stats() == ()
+        with pytest.raises(InputError, match=r"acl_tag 'acl' has no effect: .* no path is s3://"):
+            graph.ingest([Document("doc:1", "A text.")], acl_tag="acl")
+        with pytest.raises(InputError, match="acl_tag is empty"):
+            graph.ingest("s3://b/a.txt", acl_tag=" ")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.bulk_load import BulkOptions
     from hlgraph.ingest.options import ExtractorName, IngestOptions
     from hlgraph.ingest.report import Report
+    from hlgraph.read.table_mapping import TableMapping
     from hlgraph.sdk.client import HLGraph
 
 PLACE = 10  # position in the list of commands
@@ -101,6 +102,14 @@ Acl = Annotated[
     option(
         "--acl GROUP",
         "A group that may see the sources that name none in their metadata field acl, and have none stored (may be repeated).",
+    ),
+]
+AclTag = Annotated[
+    str | None,
+    option(
+        "--acl-tag KEY",
+        "The tag of S3 objects that names their groups, with spaces between them. One more request an object; without the tag it "
+        "is not read.",
     ),
 ]
 KeepHistory = Annotated[
@@ -218,6 +227,12 @@ Rows = Annotated[
 ]
 
 
+def _mapping(rows: Path | None) -> TableMapping | None:
+    from hlgraph.read.table_mapping import table_mapping
+
+    return None if rows is None else table_mapping(rows)
+
+
 @command(app, "ingest", "corpus", "budget", "wait", "quiet")
 def ingest(
     cli: Invocation,
@@ -237,6 +252,7 @@ def ingest(
     chunked: Chunked = False,
     delete_missing: DeleteMissing = False,
     acl: Acl = None,
+    acl_tag: AclTag = None,
     keep_history: KeepHistory = False,
     receipt: ReceiptFile = None,
     receipt_uris: ReceiptUris = False,
@@ -266,12 +282,11 @@ def ingest(
       hlgraph ingest docs/ --extract chat --max-usd 2
       hlgraph ingest docs/ --extract chat --adapt --ground chat
       hlgraph ingest docs/ --extract chat --ray --workers 4
-      hlgraph ingest s3://library/reports/
+      hlgraph ingest s3://library/reports/ --acl-tag acl
       hlgraph ingest s3://library/reports/ --bulk load
       curl -s https://example.org | hlgraph ingest - --format html
     """
     from hlgraph.ingest.options import IngestOptions
-    from hlgraph.read.table_mapping import table_mapping
 
     options = IngestOptions(
         format=format_,
@@ -288,9 +303,10 @@ def ingest(
         delete_missing=delete_missing,
         budget=cli.budget,
         adapt=adapt,
-        rows=None if rows is None else table_mapping(rows),
+        rows=_mapping(rows),
         ground=cast("Ground | None", ground),  # and here
         acl=None if acl is None else tuple(acl),
+        acl_tag=acl_tag,
         keep_history=keep_history,
         receipt=receipt,
         receipt_uris=receipt_uris,
