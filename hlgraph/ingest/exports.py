@@ -333,7 +333,7 @@ def export_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
     part = folder.with_name(f"{folder.name}.part")
     existing(stores.graph, corpus)
     _check_target(folder, part, corpus)
-    with _full_disk(folder), _claimed(part), stores.graph.lock(corpus) as pending:
+    with full_disk(folder), _claimed(part), stores.graph.lock(corpus) as pending:
         resume(pending, stores, corpus=corpus)
         existing(stores.graph, corpus)
         if stores.graph.seals is not None and (altered := stores.graph.seals.altered(corpus)):
@@ -400,7 +400,8 @@ def _put(part: Path, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _full_disk(folder: Path) -> Iterator[None]:
+def full_disk(folder: Path) -> Iterator[None]:
+    """Turn an error of a file into StoreUnavailableError, which names this folder."""
     try:
         yield
     except OSError as error:

@@ -118,21 +118,27 @@ def import_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
             f"{folder}: corpus {manifest.corpus!r} cannot be imported as {corpus!r}: a history is imported under a name that ends "
             f"in {ids.HISTORY}, and nothing else is"
         )
-    _check_parts(folder, manifest)
-    work = _Import(stores, corpus, folder=folder, manifest=manifest)
+    check_parts(folder, manifest)
+    work = CorpusImport(stores, corpus, folder=folder, manifest=manifest)
     with stores.graph.lock(corpus) as pending:
         resume([one for one in pending if one.change.id != work.arrival.id], stores, corpus=corpus)
         if not work.is_done():
             work.check(is_begun=any(one.change.id == work.arrival.id for one in pending))
             with stores.together():
-                with stores.vectors.loading(corpus, dimensions=manifest.dimensions):
-                    work.write()
-                work.reveal()  # now that all rows are searchable
+                work.write()
+                work.reveal()
     size = sum(entry.size for entry in manifest.parts.values())
     return CorpusCopy(corpus, folder, manifest.corpus, manifest.records, size, work.left_out())
 
 
-def _check_parts(folder: Path, manifest: Manifest) -> None:
+def check_parts(folder: Path, manifest: Manifest) -> None:
+    """Compare the parts of an export with their checksums. Raises StoreCorruptError if one is missing or was altered.
+
+    Parameters
+    ----------
+    folder : folder of the export
+    manifest : its manifest
+    """
     with progress.step("check", len(manifest.parts), unit="files"):
         for name, part in manifest.parts.items():
             path = folder / name
@@ -199,18 +205,25 @@ class _Batch(NamedTuple):
         return sum(map(len, self.embedded.values()))
 
 
-class _Import:
-    """One import.
+class CorpusImport:
+    """One import: :meth:`check`, :meth:`write` and :meth:`reveal` it, under the lock.
+
+    Parameters
+    ----------
+    stores, corpus, folder : see :func:`import_corpus`
+    manifest : manifest of the export
+    version : the least version of the corpus
 
     Attributes
     ----------
     arrival : the corpus as the store writes it
     """
 
-    def __init__(self, stores: Stores, corpus: str, *, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, stores: Stores, corpus: str, *, folder: Path, manifest: Manifest, version: int = 0) -> None:
         self.arrival = Arrival(
             ids.content_id("arrival", corpus, manifest.digest),
             *(corpus, manifest.embedding, manifest.dimensions, manifest.ids, manifest.calibration, manifest.domain),
+            version,
         )
         self._stores = stores
         self._corpus = corpus
@@ -252,7 +265,11 @@ class _Import:
             )
 
     def write(self) -> None:
-        """Write everything, hidden."""
+        """Write everything, hidden; afterwards all rows are searchable."""
+        with self._stores.vectors.loading(self._corpus, dimensions=self._manifest.dimensions):
+            self._write_all()
+
+    def _write_all(self) -> None:
         self._done = self._writer.begin()
         with progress.step("import", self._manifest.records.get(Kind.STATEMENT, 0), unit="statements"):
             for batch in _joined(self._sources()):

@@ -1,13 +1,15 @@
-"""Make, check and restore backups of an embedded store."""
+"""Make, check and restore backups of an embedded store, or of servers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlgraph import progress
-from hlgraph.errors import StoreCorruptError
+from hlgraph.errors import InputError, StoreCorruptError
 from hlgraph.sdk.arguments import checking
 from hlgraph.sdk.opening import open_checked, settings_of
 from hlgraph.settings import Settings
@@ -16,7 +18,7 @@ from hlgraph.stores.open import open_backups
 
 if TYPE_CHECKING:
     from hlgraph.progress import OnProgress
-    from hlgraph.stores.protocols import Backup
+    from hlgraph.stores.protocols import Backup, Stores
 
 _JOURNAL, _MIGRATIONS = "journal", "migrations"
 
@@ -30,8 +32,20 @@ def back_up(settings: Settings, target: Path, *, on_progress: OnProgress | None 
     target : folder of the backup
     on_progress : called with the :class:`hlgraph.Progress` of every step; default none
     """
+    if not settings.store.startswith("hlgraph://"):
+        from hlgraph.ingest import backups as of_servers
+
+        with progress.listening(on_progress), _opened(settings) as stores:
+            return of_servers.back_up(stores, store=settings.store, target=target)
     with progress.listening(on_progress), open_backups(settings) as backups:
         return backups.make(target, check=lambda folder: _is_unfinished(settings, folder))
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Stores]:
+    opened = open_checked(settings)
+    with opened.closing:
+        yield opened.stores
 
 
 def _is_unfinished(settings: Settings, folder: Path) -> bool:
@@ -62,16 +76,20 @@ def restore(
     replace: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Backup:
-    """Make an embedded store from a backup. If the call is killed, the store is the old one or the new one, each as a whole.
+    """Make a store from a backup.
 
+    A backup of an embedded store makes an embedded store. If the call is killed, it is the old one or the new one, each as a whole.
     Every block is compared with its checksum before the store appears. A graph that has the old store open reads the new one
     from its next call on.
+
+    A backup of servers makes empty servers, or an embedded store, the same. Every file is compared with its checksum first. Nothing
+    is visible before all of it is written; after a kill the same call continues.
 
     Parameters
     ----------
     backup : folder of the backup
     target : the store to make, as for :func:`hlgraph.connect`
-    replace : replace an existing store; default False
+    replace : replace an existing embedded store; default False
     on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
     Returns
@@ -81,11 +99,26 @@ def restore(
 
     Raises
     ------
-    InputError : there is no complete backup, there is a store already, or the store is on servers
+    InputError : there is no complete backup, there is a store already, or the backup of an embedded store is to go to servers
     StoreLockedError : another process writes to the store, or uses the backup
     StoreCorruptError : the backup is damaged; the message names the files, and the store stays as it was
     MigrationError : a newer hlgraph made the backup
     StoreUnavailableError : a disk is full, or a file cannot be read or written
     """
-    with progress.listening(on_progress), open_backups(settings_of(target)) as backups:
+    from hlgraph.ingest import backups as of_servers
+
+    settings = settings_of(target)
+    if of_servers.is_of_servers(Path(backup)):
+        if replace:
+            raise InputError(
+                f"{backup}: a backup of servers is restored to an empty store, and replaces none; leave replace out"
+            )
+        with progress.listening(on_progress), _opened(settings) as stores:
+            return of_servers.restore(stores, Path(backup))
+    if not settings.store.startswith("hlgraph://"):
+        raise InputError(
+            f"{backup}: this is no backup of servers, so it cannot be restored to {settings.store}; restore it to an embedded "
+            "store, and move its corpora: hlgraph export, hlgraph import"
+        )
+    with progress.listening(on_progress), open_backups(settings) as backups:
         return backups.restore(Path(backup), replace=replace)

@@ -746,10 +746,11 @@ class HLGraph:
         return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, on_progress=on_progress)
 
     def backup(self, target: str | Path, *, on_progress: OnProgress | None = None) -> Backup:
-        """Update a backup of the embedded store, with all its corpora; others may read and write meanwhile.
+        """Update a backup of the store, with all its corpora, to one state; others may read and write meanwhile.
 
-        Only changed blocks are written. The copy is checked like :meth:`check` before it replaces the previous backup. After a
-        kill the previous backup remains, and the same call continues. :func:`hlgraph.restore` makes a store from it.
+        Only what changed is written: blocks of an embedded store, corpora of servers. The copy of an embedded store is checked like
+        :meth:`check` before it replaces the previous backup. After a kill the previous backup remains, and the same call continues.
+        :func:`hlgraph.restore` makes a store from it.
 
         Parameters
         ----------
@@ -763,7 +764,7 @@ class HLGraph:
 
         Raises
         ------
-        InputError : the folder cannot be used, there is no store yet, or the store is on servers
+        InputError : the folder cannot be used, or there is no store yet
         StoreLockedError : another backup or restore uses the folder
         StoreCorruptError : the store is damaged; the previous backup remains
         StoreUnavailableError : a disk is full, or a file cannot be read or written

@@ -94,6 +94,7 @@ class Arrival(NamedTuple):
     ids : scheme of its ids
     calibration : the scale of its cosines
     domain : its domain
+    version : the least version that it has, so that a restored corpus never has one twice
     """
 
     id: str
@@ -103,6 +104,7 @@ class Arrival(NamedTuple):
     ids: int
     calibration: Calibration | None
     domain: Domain | None
+    version: int = 0
 
     @property
     def mark(self) -> str:
@@ -169,6 +171,10 @@ class Copies(ABC):
     @abstractmethod
     def drop(self, corpus: str) -> None:
         """Remove a corpus that is still hidden. Needs the lock."""
+
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The corpora of which the store has anything: records, a domain, a hold or a receipt; without hidden ones."""
 
 
 def check_counts(corpus: str, *, wanted: Mapping[Kind, int], present: Mapping[Kind, int]) -> None:

@@ -222,20 +222,11 @@ def open_graph(settings: Settings) -> Iterator[GraphStore]:
 
 @contextlib.contextmanager
 def open_backups(settings: Settings) -> Iterator[Backups]:
-    """Open the backups of an embedded store.
-
-    Raises
-    ------
-    InputError
-        The store is on servers, which have backups of their own.
-    """
+    """Open the backups of an embedded store. Raises UnknownNameError for a URL that names no folder."""
     from hlgraph.stores.embedded.backup import Backups
     from hlgraph.stores.embedded.database import Database
 
-    if _scheme(settings.store, ("hlgraph", *GRAPHS)) != "hlgraph":
-        raise InputError(
-            f"{settings.store} is a server; back up Neo4j and OpenSearch with their own tools, as docs/how-to/backup.md says"
-        )
+    _scheme(settings.store, ("hlgraph",))
     with contextlib.closing(Database(_folder(settings.store), wait=settings.patience)) as database:
         yield Backups(database)
 

@@ -725,23 +725,24 @@ class Seals(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A complete backup of an embedded store.
+    """A complete backup of an embedded store, or of servers.
 
     Attributes
     ----------
     target : folder of the backup
-    store : folder of the store
+    store : folder of the store, or URL of the graph server
     at : time of the state, UTC, ISO 8601
     files, bytes : number of files, and their size
     written : bytes that were written: those that differ from the previous backup
     is_unfinished : the state has changes that the next ingest or deletion finishes, as after a kill
-    locked_seconds : how long other writers had to wait; mostly 0
+    locked_seconds : how long all other writers had to wait; mostly 0
     pinned_seconds : how long one state was pinned. Writers may continue, but each waits at the end of its turn for up to 5 s
         until the state is unpinned, so that no deleted text remains in the log
+    corpora : the corpora of a backup of servers; empty for an embedded store
     """
 
     target: Path
-    store: Path
+    store: Path | str
     at: str
     files: int
     bytes: int
@@ -749,6 +750,7 @@ class Backup:
     is_unfinished: bool
     locked_seconds: float = 0.0
     pinned_seconds: float = 0.0
+    corpora: tuple[str, ...] = ()
 
 
 class Stores(NamedTuple):

@@ -86,7 +86,7 @@ def test_a_corpus_goes_to_the_servers_and_back_with_equal_bytes(
 
     def work(moment: int) -> int | None:
         source = Path(transfer_worker.__file__).read_text(encoding="utf-8")
-        worker = start_script(source, config, tmp_path / "one", moment)
+        worker = start_script(source, config, tmp_path / "one", moment, "import")
         worker.join()
         return worker.exitcode
 

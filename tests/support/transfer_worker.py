@@ -1,7 +1,7 @@
-"""An import into servers that is killed at a moment of it: a script with the arguments SETTINGS FOLDER MOMENT.
+"""An import into servers, a backup or a restore of them, that is killed: a script with the arguments SETTINGS FOLDER MOMENT WHAT.
 
-A moment is the beginning or the end of a transaction of Neo4j or of a write to the vector store, counted from 1; 0 kills at none.
-An error of hlgraph ends it with code 3.
+A moment is the beginning or the end of a transaction of Neo4j, of a write to the vector store, or of a wait for a file to be on
+disk, counted from 1; 0 kills at none. An error of hlgraph ends it with code 3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any
 from hlgraph import connect
 from hlgraph.errors import HLGraphError
 from hlgraph.ingest import imports
+from hlgraph.sdk.backup import restore
 from hlgraph.settings import load
+from hlgraph.stores import files
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.opensearch.vectors import OpenSearchVectorStore
 from hlgraph.testing.embedder import WordEmbedder
@@ -43,7 +45,7 @@ class Moments:
     def arm(self, patch: Callable[[Any, str, Any], None]) -> None:
         """Small changes, and moments around each write."""
         patch(imports, "_NODES", NODES)
-        for owner, name in ((Server, "write"), (OpenSearchVectorStore, "upsert")):
+        for owner, name in ((Server, "write"), (OpenSearchVectorStore, "upsert"), (files, "sync")):
             patch(owner, name, self._around(getattr(owner, name)))
 
     def _around(self, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +61,12 @@ class Moments:
 if __name__ == "__main__":
     try:
         Moments(int(sys.argv[3])).arm(setattr)
-        with connect(load(sys.argv[1]), embedder=WordEmbedder(48)) as graph:
-            graph.import_corpus(Path(sys.argv[2]))
+        settings, folder, what = load(sys.argv[1]), Path(sys.argv[2]), sys.argv[4]
+        if what == "restore":
+            restore(folder, settings)
+        else:
+            with connect(settings, embedder=WordEmbedder(48)) as graph:
+                graph.backup(folder) if what == "backup" else graph.import_corpus(folder)
     except HLGraphError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(3)

@@ -1,4 +1,4 @@
-"""The commands ``hlgraph backup`` and ``hlgraph restore``: a checked copy of an embedded store, and the store made from it."""
+"""The commands ``hlgraph backup`` and ``hlgraph restore``: a checked copy of a store, and the store made from it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ app = typer.Typer()
 
 @command(app, "backup", "quiet")
 def backup(cli: Invocation, target: Annotated[Path, argument("TARGET", "The folder of the backup.")]) -> None:
-    """Back up an embedded store, with all its corpora, to a folder; others may read and write meanwhile.
+    """Back up a store, with all its corpora, to a folder; others may read and write meanwhile.
 
-    The backup is one state of the store. Blocks that did not change since the last backup in TARGET are not written again.
-    The copy is checked as doctor does before it replaces the last backup. After a kill the last backup stays, and the same
-    command goes on. Servers have backups of their own: see docs/how-to/backup.md.
+    The backup is one state of the store. What did not change since the last backup in TARGET is not written again. After a kill
+    the last backup stays, and the same command goes on. The copy of an embedded store is checked as doctor does before it
+    replaces the last backup. Of Neo4j and OpenSearch together, it holds an export of each corpus, with holds and domains.
 
     \b
-    Example:
+    Examples:
       hlgraph --store hlgraph://./my-graph backup /backups/my-graph
+      hlgraph --store neo4j://localhost:7687 backup /backups/servers
     """
     from hlgraph.sdk.backup import back_up
 
     with cli.progress("backing up"):
         done = back_up(cli.settings(), target)
     size = f"{done.files} files, {done.bytes:,} bytes, {done.written:,} written"
-    lines = [f"{done.target} holds the state of {done.at}: {size}", "the copy is fine", *_unfinished(done)]
+    fine = f"one state of {len(done.corpora)} corpora" if done.corpora else "the copy is fine"
+    lines = [f"{done.target} holds the state of {done.at}: {size}", fine, *_unfinished(done)]
     cli.show(done, lines)
 
 
@@ -44,15 +46,19 @@ def backup(cli: Invocation, target: Annotated[Path, argument("TARGET", "The fold
 def restore(
     cli: Invocation,
     backup: Annotated[Path, argument("BACKUP", "The folder that hlgraph backup wrote to.")],
-    replace: Annotated[bool, option("--replace", "Replace the store that is there.")] = False,
+    replace: Annotated[bool, option("--replace", "Replace the embedded store that is there.")] = False,
 ) -> None:
     """Make the store of --store from a backup.
 
-    Every block is compared with its checksum before the store appears. If it is killed, the store is the old one or the new
-    one, each as a whole. Programs that have the old store open must open it again.
+    All of the backup is compared with its checksums first. If the restore of an embedded store is killed, the store is the old one
+    or the new one, each as a whole. Programs that have the old store open must open it again.
+
+    A backup of servers is restored to empty servers, or to a new embedded store. Nothing is visible before all of it is written;
+    after a kill the same command continues.
 
     \b
     Examples:
+      hlgraph --store neo4j://localhost:7687 restore /backups/servers
       hlgraph --store hlgraph://./my-graph restore /backups/my-graph
       hlgraph --store hlgraph://./my-graph restore /backups/my-graph --replace
     """
@@ -61,7 +67,8 @@ def restore(
     settings = cli.settings()
     with cli.progress("restoring"):
         done = restored(backup, settings, replace=replace)
-    line = f"{settings.store} is the state of {done.at}: {done.files} files, {done.bytes:,} bytes"
+    of = f"{len(done.corpora)} corpora, " if done.corpora else ""
+    line = f"{settings.store} is the state of {done.at}: {of}{done.files} files, {done.bytes:,} bytes"
     cli.show({**asdict(done), "restored_to": settings.store}, [line, *_unfinished(done)])
 
 

@@ -171,6 +171,9 @@ class EmbeddedCorpusReader(BulkReader):
                 rows = cursor.fetchmany(_ROWS)
 
 
+_NAMES = """
+    SELECT name FROM corpus UNION SELECT corpus FROM domain UNION SELECT corpus FROM hold UNION SELECT corpus FROM receipt
+    ORDER BY 1"""
 _CACHE = 32 * 1024
 """Pages of the database that an import may hold in memory, KiB."""
 
@@ -201,8 +204,8 @@ class EmbeddedCorpusWriter(CorpusWriter):
         connection.execute("INSERT OR IGNORE INTO corpus (name, ids) VALUES (?, ?)", (arrival.corpus, arrival.ids))
         packed = None if arrival.calibration is None else msgspec.json.encode(arrival.calibration).decode()
         connection.execute(
-            "UPDATE corpus SET ids = ?, embedding = ?, dimensions = ?, calibration = ? WHERE name = ?",
-            (arrival.ids, arrival.embedding, arrival.dimensions, packed, arrival.corpus),
+            "UPDATE corpus SET version = max(version, ?), ids = ?, embedding = ?, dimensions = ?, calibration = ? WHERE name = ?",
+            (arrival.version, arrival.ids, arrival.embedding, arrival.dimensions, packed, arrival.corpus),
         )
         return 0
 
@@ -247,3 +250,7 @@ class EmbeddedCopies(Copies):
 
     def drop(self, corpus: str) -> None:
         """See :meth:`Copies.drop`. An import that did not end has left nothing."""
+
+    def names(self) -> tuple[str, ...]:
+        """See :meth:`Copies.names`."""
+        return tuple(name for (name,) in self._database.select("list names", _NAMES, values={}))

@@ -140,7 +140,8 @@ class Neo4jCorpusWriter(CorpusWriter):
             self._leases.check(transaction, arrival.corpus)
             if not transaction.rows("persist/find_change", id=arrival.id):
                 journal.record(transaction, Change(arrival.id, arrival.corpus, part_count=1, is_arrival=True))
-            transaction.rows("persist/hide_corpus", name=arrival.corpus, arrival=arrival.id, ids=arrival.ids)
+            values = {"name": arrival.corpus, "arrival": arrival.id, "ids": arrival.ids, "version": arrival.version}
+            transaction.rows("persist/hide_corpus", **values)
             return self._state(transaction)["arrived"]  # type: ignore[no-any-return]
 
         return self._server.write(work, is_repeatable=True)
@@ -219,3 +220,7 @@ class Neo4jCopies(Copies):
         ):
             pass
         self._leases.write(lambda transaction: transaction.rows("persist/forget_arrival", name=corpus))
+
+    def names(self) -> tuple[str, ...]:
+        """See :meth:`Copies.names`."""
+        return tuple(row["name"] for row in self._server.ask("admin/list_names"))
