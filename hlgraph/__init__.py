@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.communities import FoundCommunities as FoundCommunities
     from hlgraph.sdk.domain import CorpusDomain as CorpusDomain
     from hlgraph.sdk.domain import InferredDomain as InferredDomain
+    from hlgraph.sdk.embeddings import Embeddings as Embeddings
     from hlgraph.sdk.facts import Facts as Facts
     from hlgraph.sdk.facts import StoredFacts as StoredFacts
     from hlgraph.sdk.failures import Failures as Failures
@@ -189,6 +190,7 @@ _LATER = {
         "sdk.client": "HLGraph connect",
         "sdk.communities": "Communities FoundCommunities",
         "sdk.domain": "CorpusDomain InferredDomain",
+        "sdk.embeddings": "Embeddings",
         "sdk.facts": "Facts StoredFacts",
         "sdk.groups": "Groups",
         "sdk.failures": "Failures Mending",
