@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from live_stores import opened, settings_for
-from test_embeddings import NEW, OLD, QUESTIONS, documents, shown
+from two_models import NEW, OLD, QUESTIONS, documents, shown
 
 import hlgraph
 from hlgraph.errors import InputError, ModelMismatchError
