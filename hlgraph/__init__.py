@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.contents import SupportedFact as SupportedFact
     from hlgraph.sdk.domain import CorpusDomain as CorpusDomain
     from hlgraph.sdk.domain import InferredDomain as InferredDomain
+    from hlgraph.sdk.embeddings import Embeddings as Embeddings
     from hlgraph.sdk.facts import Facts as Facts
     from hlgraph.sdk.facts import StoredFacts as StoredFacts
     from hlgraph.sdk.failures import Failures as Failures
@@ -198,6 +199,7 @@ _LATER = {
         "sdk.communities": "Communities FoundCommunities",
         "sdk.contents": "Entities EntityDetails FactRow Neighbour Page SourceDetails Sources SupportedFact",
         "sdk.domain": "CorpusDomain InferredDomain",
+        "sdk.embeddings": "Embeddings",
         "sdk.facts": "Facts StoredFacts",
         "sdk.groups": "Groups",
         "sdk.failures": "Failures Mending",

@@ -1,6 +1,6 @@
 // One corpus as in read_corpora, found by its name: what is read does not grow with the number of corpora. No row: no such corpus.
 // params: corpus
-// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, newest
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, newest
 MATCH (c:Corpus {name: $corpus})
 WHERE c.arriving IS NULL
 CALL (c) {
@@ -11,4 +11,4 @@ CALL (c) {
 }
 RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
   c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs,
-  coalesce(c.ids, 1) AS ids, COLLECT { MATCH (m:Migration) RETURN max(m.version) }[0] AS newest
+  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets, COLLECT { MATCH (m:Migration) RETURN max(m.version) }[0] AS newest

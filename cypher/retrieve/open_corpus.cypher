@@ -2,7 +2,7 @@
 // of the metadata of its sources as in admin/list_fields. One round trip in place of three; no row: no such corpus. The migrations
 // are read for the corpus that was found, and only then: hence the condition on it.
 // params: corpus
-// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, applied, fields
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, applied, fields
 MATCH (c:Corpus {name: $corpus})
 WHERE c.arriving IS NULL
 CALL (c) {
@@ -26,4 +26,4 @@ CALL (c) {
 }
 RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
   c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs,
-  coalesce(c.ids, 1) AS ids, applied, fields
+  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets, applied, fields

@@ -87,7 +87,8 @@ def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
 def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
     return ModelMismatchError(
         f"corpus {corpus.corpus!r} has vectors of {corpus.embedding} ({corpus.dimensions} dimensions), but the model "
-        f"in use is {embedder.fingerprint} ({embedder.dimensions}); use the model of the corpus, or another corpus"
+        f"in use is {embedder.fingerprint} ({embedder.dimensions}); use the model of the corpus, or another corpus, or change its "
+        f"model while searches go on: hlgraph embeddings build MODEL --corpus {corpus.corpus}"
     )
 
 
@@ -362,10 +363,24 @@ def calibrating(corpus: str, names: int, *, since: Calibration | None, stores: S
     current = stores.graph.stats(corpus, has_counts=False)[0].calibration
     if current is not None and current.names == names:
         return None
-    calibration = _calibrated(lambda _: (), corpus, names=names, stores=stores, rows=lambda _: None)
+    calibration = whole_calibration(corpus, names, stores=stores)
     if calibration is None:
         return None
     return Change(content_id("calibration", corpus, *map(str, astuple(calibration))), corpus, calibration=calibration)
+
+
+def whole_calibration(corpus: str, names: int, *, stores: Stores) -> Calibration | None:
+    """The scale of the cosines of a whole corpus, by its stored vectors; None with fewer than 128 names.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    names : number of names in it
+    stores : both stores
+    """
+    if not is_due(None, names):
+        return None
+    return _calibrated(lambda _: (), corpus, names=names, stores=stores, rows=lambda _: None)
 
 
 _KINDS = (Kind.ENTITY, Kind.STATEMENT, Kind.CHUNK)

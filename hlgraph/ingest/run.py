@@ -139,7 +139,8 @@ class Ingestion:
         seen: set[str] = set()
         is_paid = options.extract == "chat"
         with progress.listening(on_progress), self._draft(paths, options) as draft:
-            prepare(stores, self.corpus, embedder=self.models.embedder, is_begun=options.keep_history)
+            embedder = self.models.embedder_of(stores.graph.stats(self.corpus, has_counts=False))
+            prepare(stores, self.corpus, embedder=embedder, is_begun=options.keep_history)
             with forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done:
                 inputs = self._domain(paths, documents, options=options)
                 extractor = extractor_of(
@@ -148,9 +149,7 @@ class Ingestion:
                 if inputs.usage is not None and isinstance(extractor, Metered):
                     extractor.usage.include(inputs.usage)
                 chunker = chunker_of(options, self.settings)
-                steps = pipeline.Steps(
-                    chunker, extractor, self.models.embedder, before_writing=done.remind, acl=options.acl
-                )
+                steps = pipeline.Steps(chunker, extractor, embedder, before_writing=done.remind, acl=options.acl)
                 expect(paths, documents, options=options)
                 report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
                 if options.mapping and not any("#" in uri for uri in seen):

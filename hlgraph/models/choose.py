@@ -8,14 +8,14 @@ the providers read API keys.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from hlgraph.errors import InputError, UnknownNameError, needs_extra
+from hlgraph.errors import InputError, ModelMismatchError, UnknownNameError, needs_extra
 from hlgraph.models.accounts.budget import price_of
 from hlgraph.models.accounts.ledger import GROUPS, GroupBy, Ledger, Spent
 from hlgraph.models.accounts.replies import Replies
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hlgraph.models.langchain import LangChainChat
     from hlgraph.models.protocols import ChatModel
     from hlgraph.settings import ModelSettings, Settings
-    from hlgraph.stores.protocols import GraphStore
+    from hlgraph.stores.protocols import CorpusStats, GraphStore, VectorSet
 
 # Models by name, from a closed set of providers.
 
@@ -436,6 +436,7 @@ class ChosenModels:
         self._closing = closing
         self._guard = threading.Lock()
         self._embedder: Embedder | None = None
+        self._known: dict[str, Embedder] = {}  # embedders of corpora that were switched, by fingerprint
         self._reranker: Reranker | None = None
         self._chat: ChatModel | None = None
 
@@ -448,6 +449,93 @@ class ChosenModels:
                 if cache is not None:
                     self._closing.callback(cache.close)
             return self._embedder
+
+    @property
+    def by_corpus(self) -> Callable[[Sequence[CorpusStats]], Embedder]:
+        """:meth:`embedder_of`, after the embedder that was asked for was created. Raises as :func:`chosen_embedder` does."""
+        self.embedder  # noqa: B018 - created before a state is read, and not while it is pinned
+        return self.embedder_of
+
+    def embedder_of(self, stats: Sequence[CorpusStats]) -> Embedder:
+        """The embedder to use in a corpus: its own, if it had the one that was asked for before ``hlgraph embeddings switch``.
+
+        So a process that holds the old embedder continues. An embedder that the corpus never had is returned as it is: the
+        caller refuses it.
+
+        Parameters
+        ----------
+        stats : statistics of the corpus; empty for a new one
+
+        Raises
+        ------
+        ModelMismatchError
+            The embedder of the corpus cannot be created here.
+        And as :func:`chosen_embedder` does.
+        """
+        asked = self.embedder
+        for corpus in stats:
+            sets, wanted = corpus.sets, corpus.embedding
+            if sets is not None and wanted not in ("", asked.fingerprint) and asked.fingerprint in sets.past:
+                return self.of_set(corpus.corpus, sets.current)
+        return asked
+
+    def of_set(self, corpus: str, one: VectorSet) -> Embedder:
+        """The embedder of a set of vectors: the one that was asked for, one that was chosen, or a new one by its name.
+
+        Parameters
+        ----------
+        corpus : corpus of the set
+        one : the set
+
+        Raises
+        ------
+        ModelMismatchError
+            It cannot be created here.
+        """
+        if one.embedding == self.embedder.fingerprint:
+            return self.embedder
+        return self._known.get(one.embedding) or self._created(corpus, one)
+
+    def chosen(self, model: AnyEmbedder) -> Embedder:
+        """Another embedder, which is known by its fingerprint from now on. Raises as :func:`chosen_embedder` does.
+
+        Parameters
+        ----------
+        model : see :func:`chosen_embedder`
+        """
+        if model is self._asked[0] or (isinstance(model, str) and model == self._asked[0]):
+            return self.embedder
+        names = self._names
+        if isinstance(model, str) and isinstance(self._asked[0], str):
+            is_same = model.partition(":")[0] == self._asked[0].partition(":")[0]
+            names = names if is_same else replace(names, embedder_url="")  # the url is that of another provider
+        return self._keep(chosen_embedder(model, names))
+
+    def _created(self, corpus: str, one: VectorSet) -> Embedder:
+        mend = (
+            f"corpus {corpus!r} has vectors of {one.embedding}, and this process cannot create that model; open the corpus with it "
+            "(models.embedder, HLGRAPH_EMBEDDER, or embedder= of hlgraph.connect), or return to the previous model: "
+            f"hlgraph embeddings rollback --corpus {corpus}"
+        )
+        if not one.model:
+            raise ModelMismatchError(mend)
+        has_length = one.embedding.endswith(f"/{one.dimensions}")
+        names = replace(self._names, dimensions=one.dimensions if has_length else None)
+        if one.model.partition(":")[0] != str(self._asked[0]).partition(":")[0]:
+            names = replace(names, embedder_url="")
+        embedder = self._keep(chosen_embedder(one.model, names))
+        if embedder.fingerprint != one.embedding:
+            raise ModelMismatchError(f"{mend} (here {one.model!r} is {embedder.fingerprint})")
+        return embedder
+
+    def _keep(self, chosen: tuple[Embedder, CachedEmbedder | None]) -> Embedder:
+        """The embedder of this fingerprint that is known already, or this one."""
+        embedder, cache = chosen
+        with self._guard:
+            known = self._known.setdefault(embedder.fingerprint, embedder)
+            if cache is not None:
+                self._closing.callback(cache.close)
+        return known
 
     @property
     def reranker(self) -> Reranker:

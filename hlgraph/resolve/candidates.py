@@ -147,6 +147,28 @@ def _linked(
         yield Synonym(a, b, round(cosine, 5))
 
 
+def all_synonyms(corpus: str, stores: Stores, *, least: float) -> Iterator[Synonym]:
+    """The synonyms of all entities of a corpus by their stored vectors, each pair once: those that one ingest of it would find.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    stores : hold the entities and their vectors
+    least : lowest cosine of a pair
+    """
+    entities = by_id(stores.graph.find(Kind.ENTITY, Scope(corpus)), Entity)
+    names = {name: text for name in sorted(entities) if is_eligible(text := normalise_name(entities[name].name))}
+    nothing = Pairs(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))
+    stored = _Stored(corpus, stores, least)
+    with progress.step("pair", len(names), unit="names"):
+        for part in batched(names, _SAMPLE):
+            ids, rows = stores.vectors.vectors(Kind.ENTITY, corpus, ids=part)
+            inside = set(ids)
+            pairs = _linked(nothing, [(name, names[name]) for name in ids], [], rows, stored) if ids else ()
+            yield from (pair for pair in pairs if pair.a in inside)
+            progress.advance("pair", len(part))
+
+
 class SynonymFinder:
     """Finds the pairs of :func:`synonyms` for the new entities of a change that is too large for memory, part by part.
 

@@ -8,10 +8,10 @@ import functools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -48,14 +48,23 @@ from hlgraph.text import ACL, words
 from hlgraph.where import check_fields, matches, metadata_key, source_values
 from hlgraph.where import fields as fields_of
 
+EmbedderOf: TypeAlias = Callable[[Sequence[CorpusStats]], Embedder]
+"""Chooses the embedder by the statistics of a corpus, whose model may have been switched."""
+
 
 class _Models(NamedTuple):
     """The models of a search, and the moment of ``time.perf_counter`` at which it began."""
 
-    embedder: Embedder
+    embedder: Embedder | EmbedderOf
     reranker: Reranker
     chat: ChatModel | None
     start: float
+
+    def embedder_of(self, corpus: CorpusStats) -> Embedder:
+        """The embedder for a state of the corpus."""
+        if hasattr(self.embedder, "embed"):
+            return cast("Embedder", self.embedder)
+        return self.embedder((corpus,))
 
 
 def retriever(strategy: str, preset: str = "paper") -> Retriever:
@@ -111,7 +120,7 @@ def search(
     strategy: str | Retriever,
     *,
     stores: Stores,
-    embedder: Embedder,
+    embedder: Embedder | EmbedderOf,
     reranker: Reranker,
     chat: ChatModel | None = None,
 ) -> SearchResult:
@@ -122,7 +131,7 @@ def search(
     request : the question, the corpus and the options
     strategy : a name of ``STRATEGIES``, or a retriever with parameters of your own
     stores : the open stores
-    embedder : embeds the question
+    embedder : embeds the question; a function chooses it by the state of the corpus
     reranker : scores texts against it
     chat : the chat model, which decides if the strategy's ``by`` is ``chat``; None: there is none
 
@@ -244,7 +253,9 @@ def _ranking(
         request = replace(request, unit=unit)
     name = name or getattr(retriever, "name", type(retriever).__name__)
     asked = models.chat and asking_about(models.chat, Purpose(stage="retrieve", strategy=name))
-    session = Session(request, stores, embedder=models.embedder, reranker=models.reranker, corpus=corpus, chat=asked)
+    session = Session(
+        request, stores, embedder=models.embedder_of(corpus), reranker=models.reranker, corpus=corpus, chat=asked
+    )
     if by_of(retriever) == "chat":
         chat_of(session)  # here, because some strategies ask it only for some questions
     is_folded = unit == "chunk" and retriever.unit == "statement"

@@ -39,6 +39,7 @@ from hlgraph.stores.protocols import (
     Scope,
     Stores,
     VectorQuery,
+    base_of,
 )
 from hlgraph.subgraph import Subgraph
 from hlgraph.text import content_words
@@ -226,6 +227,11 @@ class Session:
     def has_metadata(self) -> bool:
         """Whether any source of the corpus has metadata besides its URI and title."""
         return not BUILT_IN_FIELDS.issuperset(self._corpus.fields)
+
+    @property
+    def vectors_of(self) -> str:
+        """The name of the set of vectors that all searches use."""
+        return self._corpus.vectors
 
     @property
     def calibration(self) -> Calibration | None:
@@ -432,7 +438,7 @@ class Session:
 
     def _fetch(self, ids: Mapping[Kind, Sequence[str]]) -> None:
         if missing := _missing(ids, self._vectors):
-            fetched = self._stores.vectors.vectors_many(self.request.corpus, missing, state=self.scope.state)
+            fetched = self._stores.vectors.vectors_many(self._corpus.vectors, missing, state=self.scope.state)
             self.round_trips += 1
             for kind, (names, matrix) in fetched.items():
                 self._vectors.update({(kind, item): row for item, row in zip(names, matrix, strict=True)})
@@ -633,10 +639,11 @@ def _check_rows(stores: Stores, query: VectorQuery, hits: Sequence[Hit]) -> None
         return
     if query.among is not None and not query.among:
         return
-    for _ in stores.graph.find(query.kind, Scope(query.corpus, query.where)):
+    corpus = base_of(query.corpus)
+    for _ in stores.graph.find(query.kind, Scope(corpus, query.where)):
         raise StoreCorruptError(
-            f"corpus {query.corpus!r}: the graph has {query.kind} records, and the vector store has no row of them; run: hlgraph "
-            f"reconcile --repair --corpus {query.corpus}"
+            f"corpus {corpus!r}: the graph has {query.kind} records, and the vector store has no row of them; run: hlgraph "
+            f"reconcile --repair --corpus {corpus}"
         )
 
 
@@ -649,7 +656,7 @@ def _query(session: Session, search: Search) -> VectorQuery:
     among = session.entities() if is_entity and request.is_alone else None
     where = None if is_entity else request.where
     return VectorQuery(
-        search.kind, request.corpus, search.k, vector, text, where, hidden, state, among, is_alone=request.is_alone
+        search.kind, session.vectors_of, search.k, vector, text, where, hidden, state, among, is_alone=request.is_alone
     )
 
 

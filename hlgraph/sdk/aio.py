@@ -20,6 +20,7 @@ from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.communities import Communities
 from hlgraph.sdk.contents import Entities, Sources
 from hlgraph.sdk.domain import CorpusDomain
+from hlgraph.sdk.embeddings import Embeddings
 from hlgraph.sdk.facts import Facts
 from hlgraph.sdk.failures import Failures
 from hlgraph.sdk.groups import Groups
@@ -215,6 +216,18 @@ class AsyncFacts(Awaited[Facts]):
     topics = awaited(Facts.topics)
 
 
+class AsyncEmbeddings(Awaited[Embeddings]):
+    """:class:`hlgraph.sdk.embeddings.Embeddings`, awaited."""
+
+    list = awaited(Embeddings.list)
+    plan = awaited(Embeddings.plan)
+    build = awaited(Embeddings.build)
+    verify = awaited(Embeddings.verify)
+    switch = awaited(Embeddings.switch)
+    rollback = awaited(Embeddings.rollback)
+    drop = awaited(Embeddings.drop)
+
+
 class AsyncFailures(Awaited[Failures]):
     """:class:`hlgraph.sdk.failures.Failures`, awaited."""
 
@@ -386,6 +399,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     batches = _Part(AsyncBatches)
     communities = _Part(AsyncCommunities)
     domain = _Part(AsyncCorpusDomain)
+    embeddings = _Part(AsyncEmbeddings)
     failures = _Part(AsyncFailures)
     groups = _Part(AsyncGroups)
     hierarchy = _Part(AsyncHierarchy)

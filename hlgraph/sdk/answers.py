@@ -178,7 +178,7 @@ class Answers:
             names: list[str] = []
 
             def run(wanted: SearchRequest, chosen: str | Retriever) -> SearchResult:
-                embedder, reranker = self.models.embedder, self.models.reranker
+                embedder, reranker = self.models.embedder_of, self.models.reranker
                 result = search(
                     wanted, chosen, stores=self.stores, embedder=embedder, reranker=reranker, chat=rehearsal
                 )

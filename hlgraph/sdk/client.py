@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.communities import Communities
     from hlgraph.sdk.contents import Entities, Sources
     from hlgraph.sdk.domain import CorpusDomain
+    from hlgraph.sdk.embeddings import Embeddings
     from hlgraph.sdk.facts import Facts
     from hlgraph.sdk.failures import Failures
     from hlgraph.sdk.groups import Groups
@@ -846,8 +847,7 @@ class HLGraph:
         """The summaries above the chunks, which the strategy ``hierarchy`` searches: ``plan``, ``build`` and ``find`` them."""
         from hlgraph.sdk.hierarchy import Hierarchy
 
-        models, settings = self._resources.models, self.settings
-        return Hierarchy(self.corpus, self._opened.stores, models=models, chat=self._executor, settings=settings)
+        return Hierarchy(self.corpus, self._opened.stores, self._resources.models, self._executor, self.settings)
 
     @property
     def merges(self) -> Merges:
@@ -906,6 +906,13 @@ class HLGraph:
         return Questions(self)
 
     @property
+    def embeddings(self) -> Embeddings:
+        """Another embedding model, while searches go on: ``plan``, ``build``, ``verify``, ``switch``, ``rollback`` and ``drop``."""
+        from hlgraph.sdk.embeddings import Embeddings
+
+        return Embeddings(self.corpus, self._opened.stores, models=self._resources.models, settings=self.settings)
+
+    @property
     def groups(self) -> Groups:
         """The groups of the sources: ``list``, ``set`` and ``clear`` them. See :meth:`as_caller`."""
         from hlgraph.sdk.groups import Groups
@@ -948,7 +955,7 @@ class HLGraph:
         from hlgraph.retrieve import search
 
         stores, models = self._opened.stores, self._resources.models
-        return search(request, strategy, stores=stores, embedder=models.embedder, reranker=models.reranker, chat=calls)
+        return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
 
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""
@@ -991,7 +998,9 @@ def _events(
     run = partial(graph._search, calls=calls)
     find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
     reader = TableReader(stores.graph, search.corpus, where=search.where)
-    beside = Beside(reader, graph._resources.models.embedder)
+    known = stores.graph.known(search.corpus)
+    stats = stores.graph.stats(search.corpus, has_counts=False) if known is None else (known,)
+    beside = Beside(reader, graph._resources.models.embedder_of(stats))
     tokens = graph.settings.models.max_tokens
     return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 

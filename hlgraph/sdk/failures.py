@@ -279,7 +279,8 @@ class Failures:
         self._check_model()
 
     def _check_model(self) -> None:
-        check_model(self.stores.graph.stats(self.settings.corpus, has_counts=False), self.models.embedder)
+        stats = self.stores.graph.stats(self.settings.corpus, has_counts=False)
+        check_model(stats, self.models.embedder_of(stats))
 
     def _stored(self, entries: Sequence[Quarantined]) -> list[Quarantined]:
         """The failures whose chunk is in the graph; a killed ingest leaves failures of chunks that it did not store."""
@@ -305,8 +306,9 @@ class Failures:
             by_source.setdefault(item.entry.chunk.source, []).append(item)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
         change = assemble(self.settings.corpus, batch)
+        embedder = self.models.embedder_of(self.stores.graph.stats(self.settings.corpus, has_counts=False))
         known = frozenset(name for item in batch for name in item.plan.known)
-        change = embed_change(change, known, embedder=self.models.embedder, stores=self.stores)
+        change = embed_change(change, known, embedder=embedder, stores=self.stores)
         outcome = persist(change, self.stores)
         mending.report.count(outcome.added, outcome.vanished)
         mending.report.sources_changed += len(batch)

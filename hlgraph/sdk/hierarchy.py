@@ -19,7 +19,7 @@ from hlgraph.index.hierarchy import (
 from hlgraph.index.summaries import ChatSummariser, ExtractiveSummariser, Summariser
 from hlgraph.models.accounts.budget import Budget, ExpectedCost
 from hlgraph.models.choose import ChosenModels
-from hlgraph.models.protocols import ChatModel
+from hlgraph.models.protocols import ChatModel, Embedder
 from hlgraph.progress import OnProgress
 from hlgraph.records import Community, Kind, Source, Summary
 from hlgraph.sdk.arguments import check_not_negative, checked
@@ -115,7 +115,7 @@ class Hierarchy:
                 self.corpus,
                 query or HierarchyQuery(),
                 stores=self.stores,
-                embedder=self.models.embedder,
+                embedder=self._embedder(),
                 summariser=self._summariser(summaries, budget),
                 is_whole=rebuild,
             )
@@ -155,11 +155,14 @@ class Hierarchy:
                 self.corpus,
                 query or HierarchyQuery(),
                 stores=self.stores,
-                embedder=self.models.embedder,
+                embedder=self._embedder(),
                 summariser=ChatSummariser(rehearsal),
                 is_whole=rebuild,
             )
             return rehearsal.expected()
+
+    def _embedder(self) -> Embedder:
+        return self.models.embedder_of(self.stores.graph.stats(self.corpus, has_counts=False))
 
     def _summariser(self, name: str, budget: Budget | None) -> Summariser:
         if name not in SUMMARIES:

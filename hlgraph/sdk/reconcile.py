@@ -102,7 +102,8 @@ def reconcile(
         if not repair:
             drift = find_drift(corpus, stores=opened.stores, sample=opened.sample)
             return drift, drift
-        return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=models.embedder)
+        embedder = models.embedder_of(opened.stores.graph.stats(corpus, has_counts=False))
+        return mend(corpus, stores=opened.stores, extractor=LocalExtractor(), embedder=embedder)
 
 
 def find_drift(corpus: str, *, stores: Stores, sample: int | None = None) -> Drift:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 from hlgraph.algorithms import check
 from hlgraph.algorithms.communities import CommunityLevels
 from hlgraph.algorithms.projection import ProjectionShape
+from hlgraph.change import Synonym
 from hlgraph.errors import InputError
 from hlgraph.ids import WITHOUT_NAME, content_id, free_half, halved_id
-from hlgraph.records import Community, Kind, Summary
+from hlgraph.records import Calibration, Community, Kind, Summary
+
+if TYPE_CHECKING:
+    from hlgraph.stores.protocols import VectorSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,4 +385,56 @@ class RetentionStore(ABC):
         ----------
         corpus : name of the corpus
         mark : the receipt
+        """
+
+
+# A second set of vectors. Which set is current is stored with the graph, so that it changes together with what rests on vectors.
+
+
+@dataclass(frozen=True, slots=True)
+class Rebinding:
+    """What a corpus becomes when another set of its vectors becomes current.
+
+    Attributes
+    ----------
+    version : version of the corpus that the rest was computed from
+    before : fingerprint of the model that it had; noted in the parameters of its runs, which are outdated
+    sets : the sets, the new one current
+    calibration : the scale of its cosines; None: there are too few names to measure it
+    synonyms : all of its synonyms, which replace the stored ones
+    summaries : vectors of all of its summaries by their ids, which replace the stored ones
+    """
+
+    corpus: str
+    version: int
+    before: str
+    sets: VectorSets
+    calibration: Calibration | None
+    synonyms: Sequence[Synonym]
+    summaries: Mapping[str, NDArray[np.float32]]
+
+
+class RebindingStore(ABC):
+    """Which sets of vectors a corpus has, and which of them is current."""
+
+    @abstractmethod
+    def save(self, corpus: str, sets: VectorSets) -> None:
+        """Record the sets of a corpus, with the same one current. Needs the lock of the graph store.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        sets : its sets
+        """
+
+    @abstractmethod
+    def rebind(self, rebindings: Sequence[Rebinding]) -> None:
+        """Make other sets current, each with what rests on its vectors, in one transaction. Needs the lock of the corpora.
+
+        Every corpus gets its next version, so searches under way end in the old state or are repeated in the new one.
+
+        Raises
+        ------
+        StoreConflictError
+            A corpus is not at the version of its rebinding.
         """

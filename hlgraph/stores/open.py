@@ -96,6 +96,7 @@ def _embedded(settings: Settings) -> Opened:
     closing = contextlib.ExitStack()
     vectors = closing.enter_context(EmbeddedVectorStore(database))
     graph = closing.enter_context(EmbeddedGraphStore(database))  # closed first: it reads until its files are written
+    vectors.sets = graph.vector_sets
     calls = Calls(settings.store, ended=database.release, is_replaced=database.is_replaced)
     stores = Stores(graph, vectors, is_one=True, calls=calls)
     probe = _embedded_probe(database, "store")
@@ -195,6 +196,7 @@ def open_stores(target: str | Settings) -> Opened:
         )
     graph = GRAPHS[scheme](settings)
     vectors, probe = VECTORS[_scheme(settings.vectors, tuple(VECTORS))](settings)
+    vectors.sets = graph.store.vector_sets
     closing = contextlib.ExitStack()
     pair = closing.enter_context(graph.store), closing.enter_context(vectors)
     return Opened(

@@ -37,12 +37,83 @@ from hlgraph.where import Where
 if TYPE_CHECKING:
     from hlgraph.stores.bulk_copies import Copies
     from hlgraph.stores.closing import Calls
-    from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, RetentionStore
+    from hlgraph.stores.derived import Clustered, ClusterQuery, DerivedStore, RebindingStore, RetentionStore
     from hlgraph.stores.queries import Limits, ParameterValue, Query, Table
     from hlgraph.subgraph import Subgraph
 
+_SET = "@vectors-"
+"""Between the name of a corpus and the id of a set of its vectors, in the name by which the vector store keeps the set."""
+
 T = TypeVar("T", bound=Record)
 T_Part = TypeVar("T_Part", Chunk, Topic, Statement)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSet:
+    """The vectors of all records of a corpus by one embedding model.
+
+    Attributes
+    ----------
+    id : distinguishes it from the other sets of the corpus; empty: the first one
+    embedding, dimensions : fingerprint of the model, and length of the vectors
+    model : name by which the model can be chosen; empty: it was given as an object
+    at : when the set was begun, ISO 8601 in UTC
+    """
+
+    id: str
+    embedding: str
+    dimensions: int
+    model: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSets:
+    """The sets of vectors of a corpus that has, or had, more than one.
+
+    Attributes
+    ----------
+    current : the set that searches use
+    other : the set beside it; None: there is none
+    is_previous : whether the other set was current before
+    past : fingerprints of all models that the corpus had before
+    """
+
+    current: VectorSet
+    other: VectorSet | None = None
+    is_previous: bool = False
+    past: tuple[str, ...] = ()
+
+
+class PlaceOfRows(NamedTuple):
+    """Where a vector store finds the rows of a corpus.
+
+    Attributes
+    ----------
+    base : name of the corpus, under which its sources are
+    name : name under which the rows of the set are
+    others : the same for other sets, from which rows that are removed or replaced are removed as well
+    """
+
+    base: str
+    name: str
+    others: tuple[str, ...] = ()
+
+
+def base_of(name: str) -> str:
+    """The name of the corpus that a set of vectors belongs to."""
+    return name.partition(_SET)[0]
+
+
+def set_name(corpus: str, set_id: str) -> str:
+    """The name that stands for one set of vectors wherever a vector store takes the name of a corpus.
+
+    Parameters
+    ----------
+    corpus : name of the corpus
+    set_id : id of the set
+    """
+    return f"{corpus}{_SET}{set_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +135,7 @@ class CorpusStats:
     state : unique name of this state of the corpus; empty if the store detects changes itself, or if an older hlgraph wrote the
         corpus last
     ids : scheme of the ids, see :mod:`hlgraph.ids`
+    sets : its sets of vectors; None: it has one, and never had another
     co_occurs : version of the corpus in which the stored CO_OCCURS were counted, 0 if a kill left only some; None: none are stored
     """
 
@@ -80,6 +152,12 @@ class CorpusStats:
     state: str = ""
     co_occurs: int | None = None
     ids: int = WITHOUT_NAME
+    sets: VectorSets | None = None
+
+    @property
+    def vectors(self) -> str:
+        """The name of its current set of vectors, see :func:`set_name`; that of the corpus if it has one set."""
+        return self.corpus if self.sets is None else set_name(self.corpus, self.sets.current.id)
 
 
 class Remnants(NamedTuple):
@@ -138,6 +216,7 @@ class GraphStore(_Closed, Protocol):
     retention : holds on sources, and the last receipt of each corpus; None: the store keeps none
     seals : checksums of records; None: the store has none
     copies : reading and writing of whole corpora; None: the store has none
+    rebinding : a second set of vectors, and its exchange for the first; None: a corpus has one set
     """
 
     name: str = "this store"
@@ -148,6 +227,7 @@ class GraphStore(_Closed, Protocol):
     retention: RetentionStore | None = None
     seals: Seals | None = None
     copies: Copies | None = None
+    rebinding: RebindingStore | None = None
 
     def lock(
         self, corpus: str | None = None, *, wait: float | None = None
@@ -249,6 +329,15 @@ class GraphStore(_Closed, Protocol):
         """
 
     # Defaults
+
+    def vector_sets(self, corpus: str) -> VectorSets | None:
+        """The sets of vectors of a corpus, as this thread sees it; None: it has one, and never had another.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+        return next((stats.sets for stats in self.stats(corpus, has_counts=False)), None)
 
     def entities(self, scope: Scope) -> tuple[str, ...]:
         """The ids of the entities that statements in a scope mention, ascending. Default: by a pull from all these statements.
@@ -550,7 +639,35 @@ class VectorStore(_Closed, Protocol):
     """Vectors and full text of chunks, statements, topics and entities.
 
     A store is a subclass. It defines the methods up to :meth:`examine`; the others have defaults.
+
+    Wherever a method takes the name of a corpus, it means the current set of its vectors; the name of a set (:func:`set_name`)
+    means that set. Rows of the current set that are replaced or removed are removed from the other sets.
+
+    Attributes
+    ----------
+    sets : tells the sets of a corpus that has, or had, more than one; set by whoever opens both stores
     """
+
+    sets: Callable[[str], VectorSets | None] = staticmethod(lambda _: None)
+
+    def place_of(self, corpus: str) -> PlaceOfRows:
+        """Where the rows of a corpus, or of one of its sets, are.
+
+        Parameters
+        ----------
+        corpus : name of the corpus, or of a set
+        """
+        base, mark, set_id = corpus.partition(_SET)
+        sets = None if mark else self.sets(corpus)
+        if sets is not None:
+            others = () if sets.other is None else (self._stored_name(base, sets.other.id),)
+            return PlaceOfRows(base, self._stored_name(base, sets.current.id), others)
+        return PlaceOfRows(base, self._stored_name(base, set_id))
+
+    @staticmethod
+    def _stored_name(corpus: str, set_id: str) -> str:
+        """The first set is stored under the name of the corpus, as it was before there could be others."""
+        return set_name(corpus, set_id) if set_id else corpus
 
     def upsert(self, batch: VectorBatch) -> None:
         """Write sources and rows; writing the same batch twice has no further effect.
@@ -828,7 +945,8 @@ def check_base(change: Change, *, versions: Mapping[str, int], model: tuple[str,
     if change.embedding and model[0] and model != (change.embedding, change.dimensions):
         raise ModelMismatchError(
             f"corpus {change.corpus!r} holds vectors of {model[0]} ({model[1]} dimensions), these are of "
-            f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus"
+            f"{change.embedding} ({change.dimensions}); use the embedding model of the corpus, or another corpus; if the "
+            "model was switched meanwhile (hlgraph embeddings list), run the same command again"
         )
 
 

@@ -66,6 +66,7 @@ GROUPS = [
         "groups",
         "communities",
         "extract",
+        "embeddings",
         "hierarchy",
         "failures",
         "questions",

@@ -39,6 +39,7 @@ _LABELS = [
     "V008__drop_co_occurs",
     "V009__add_schemes_of_ids",
     "V010__holds_and_receipts",
+    "V011__sets_of_vectors",
 ]
 
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
+import msgspec
 import numpy as np
 
 from hlgraph.errors import StoreConflictError, StoreError
@@ -16,6 +17,8 @@ from hlgraph.stores.derived import (
     Hold,
     Made,
     Member,
+    Rebinding,
+    RebindingStore,
     ReceiptMark,
     RetentionStore,
     Run,
@@ -24,8 +27,17 @@ from hlgraph.stores.derived import (
 )
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.database import Database
-from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, reading, totals, write_seals
-from hlgraph.stores.protocols import AlteredRecord, Decider, Decision, DomainStore, MergeStore, Seals, Verdict
+from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, key_of, reading, totals, write_seals
+from hlgraph.stores.protocols import (
+    AlteredRecord,
+    Decider,
+    Decision,
+    DomainStore,
+    MergeStore,
+    Seals,
+    VectorSets,
+    Verdict,
+)
 from hlgraph.subgraph import KINDS
 
 _RUNS = """
@@ -303,6 +315,56 @@ class EmbeddedRetentionStore(RetentionStore):
         """See :meth:`RetentionStore.record_receipt`."""
         with self._database.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO receipt VALUES (?, ?, ?)", (corpus, *mark))
+
+
+_SYNONYM = """
+    INSERT OR REPLACE INTO synonym (a, b, value)
+    SELECT min(a.n, b.n), max(a.n, b.n), iif(round(1e5 * t.s) / 1e5 = t.s, CAST(round(1e5 * t.s) AS INTEGER), t.s)
+    FROM (SELECT ? AS a, ? AS b, ? AS s) AS t CROSS JOIN node AS a ON a.key = t.a CROSS JOIN node AS b ON b.key = t.b"""
+_OF_CORPUS = "SELECT n FROM node WHERE c = (SELECT c FROM corpus WHERE name = ?) AND kind = 5"
+
+
+class EmbeddedRebindingStore(RebindingStore):
+    """Sets of vectors of the store in one directory; see :class:`hlgraph.stores.derived.RebindingStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, corpus: str, sets: VectorSets) -> None:
+        """See :meth:`RebindingStore.save`."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE corpus SET vector_sets = ? WHERE name = ?", (_packed(sets), corpus))
+
+    def rebind(self, rebindings: Sequence[Rebinding]) -> None:
+        """See :meth:`RebindingStore.rebind`."""
+        with self._database.transaction() as connection:
+            for item in rebindings:
+                row = connection.execute("SELECT version FROM corpus WHERE name = ?", (item.corpus,)).fetchone()
+                if row is None or row[0] != item.version:
+                    raise StoreConflictError(
+                        f"corpus {item.corpus!r} was changed meanwhile; run the same command again"
+                    )
+                calibration = None if item.calibration is None else msgspec.json.encode(item.calibration).decode()
+                current = item.sets.current
+                connection.execute(
+                    "UPDATE corpus SET embedding = ?, dimensions = ?, calibration = ?, vector_sets = ? WHERE name = ?",
+                    (current.embedding, current.dimensions, calibration, _packed(item.sets), item.corpus),
+                )
+                connection.execute(f"DELETE FROM synonym WHERE a IN ({_OF_CORPUS})", (item.corpus,))
+                connection.executemany(_SYNONYM, ((*map(key_of, pair[:2]), pair.similarity) for pair in item.synonyms))
+                connection.executemany(
+                    "UPDATE summary SET vector = ? WHERE id = ?",
+                    ((vector.tobytes(), name) for name, vector in item.summaries.items()),
+                )
+                connection.execute(
+                    "UPDATE run SET parameters = parameters || ' vectors=' || ? WHERE c = (SELECT c FROM corpus WHERE name = ?)",
+                    (item.before, item.corpus),
+                )
+                image_changes.record_rebinding(connection, item.corpus)
+
+
+def _packed(sets: VectorSets) -> str:
+    return msgspec.json.encode(sets).decode()
 
 
 _DECISIONS = """

@@ -27,6 +27,7 @@ from hlgraph.stores.embedded.derived import (
     EmbeddedDerivedStore,
     EmbeddedDomainStore,
     EmbeddedMergeStore,
+    EmbeddedRebindingStore,
     EmbeddedRetentionStore,
     EmbeddedSeals,
 )
@@ -49,6 +50,7 @@ from hlgraph.stores.protocols import (
     RankQuery,
     Remnants,
     Scope,
+    VectorSets,
     check_base,
 )
 from hlgraph.stores.trace import pulling
@@ -92,6 +94,7 @@ class EmbeddedGraphStore(GraphStore):
         self.retention = EmbeddedRetentionStore(database)
         self.seals = EmbeddedSeals(database)
         self.copies = EmbeddedCopies(database)
+        self.rebinding = EmbeddedRebindingStore(database)
         self._database = database
         self._stats: dict[str, CorpusStats] = {}
         self._graphs = Graphs(database)
@@ -331,9 +334,17 @@ class EmbeddedGraphStore(GraphStore):
                 self._corpus_stats(row, has_counts, has_relationships=has_counts and has_relationships) for row in rows
             )
 
+    def vector_sets(self, corpus: str) -> VectorSets | None:
+        """See :meth:`GraphStore.vector_sets`."""
+        if not self._database.exists():
+            return None
+        with reading(self._database.path):
+            row = self._database.reader().execute("SELECT vector_sets FROM corpus WHERE name = ?", (corpus,)).fetchone()
+            return None if row is None or row[0] is None else msgspec.json.decode(row[0], type=VectorSets)
+
     def _corpus_stats(self, row: tuple[Any, ...], has_counts: bool, *, has_relationships: bool) -> CorpusStats:
         """The statistics of a corpus, with counts as wanted; counts are cached until the version changes."""
-        c, name, version, embedding, dimensions, renewed_to, calibration, ids = row
+        c, name, version, embedding, dimensions, renewed_to, calibration, ids, sets = row
         connection = self._database.reader()
         stats = self._stats.get(name)
         if stats is None or stats.version != version:
@@ -356,6 +367,7 @@ class EmbeddedGraphStore(GraphStore):
             renewed_to=renewed_to,
             ids=ids,
             calibration=None if calibration is None else msgspec.json.decode(calibration, type=Calibration),
+            sets=None if sets is None else msgspec.json.decode(sets, type=VectorSets),
         )
 
 
@@ -382,7 +394,8 @@ _SAID = """
 _VERSIONS = (
     "SELECT id, version FROM source JOIN node USING (n) WHERE key IN (SELECT hlgraph_key(value) FROM json_each(?))"
 )
-_CORPORA = "SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids FROM corpus ORDER BY name"
+_CORPORA = """
+    SELECT c, name, version, embedding, dimensions, renewed_to, calibration, ids, vector_sets FROM corpus ORDER BY name"""
 _CORPUS = _CORPORA.replace("ORDER BY name", "WHERE name = :corpus")
 _STAGED = "SELECT id FROM journal WHERE corpus = ? AND state = 'staged' ORDER BY seq"
 _FIELDS = "SELECT key, json_group_array(type) FROM field WHERE c = :c GROUP BY key ORDER BY key"

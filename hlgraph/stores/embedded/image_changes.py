@@ -85,6 +85,17 @@ def record_merges(
     _record(connection, corpus, merged(cut=cut, added=added))
 
 
+def record_rebinding(connection: sqlite3.Connection, corpus: str) -> None:
+    """Give a corpus its next version after all its synonyms were replaced; images of it are filled again.
+
+    Parameters
+    ----------
+    connection : connection of the writer
+    corpus : name of the corpus
+    """
+    _record(connection, corpus, None)
+
+
 def _record(connection: sqlite3.Connection, corpus: str, change_list: ChangeList | None) -> None:
     c, version, before = connection.execute("SELECT c, version, stamp FROM corpus WHERE name = ?", (corpus,)).fetchone()
     stamp = uuid.uuid4().hex

@@ -42,7 +42,7 @@ from hlgraph.stores.embedded.vector_files import (
 )
 from hlgraph.stores.embedded.where_sql import to_sql
 from hlgraph.stores.image.graph_files import log_level
-from hlgraph.stores.protocols import Damage, Neighbours, Remnants, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.protocols import Damage, Neighbours, Remnants, Row, VectorBatch, VectorQuery, VectorStore, base_of
 from hlgraph.stores.trace import traced
 from hlgraph.text import content_words, words
 from hlgraph.where import Where, to_text
@@ -324,31 +324,42 @@ class EmbeddedVectorStore(VectorStore):
     def upsert(self, batch: VectorBatch) -> None:
         """See :meth:`VectorStore.upsert`."""
         with self._database.lock(), self._database.transaction() as connection:
+            place = self.place_of(batch.corpus)
             if batch.sources:
                 connection.executemany(
                     "INSERT OR REPLACE INTO vector_source VALUES (?, ?, ?, ?, ?)",
-                    ((s.id, batch.corpus, s.uri, s.title, metadata_json(s)) for s in batch.sources),
+                    ((s.id, place.base, s.uri, s.title, metadata_json(s)) for s in batch.sources),
                 )
                 connection.execute("UPDATE vector_source_version SET version = version + 1")
             for block in batch.blocks:
-                write_block(self._database, block, batch=batch)
+                write_block(self._database, block, batch=replace(batch, corpus=place.name))
+                self._free(connection, place.others, kind=block.kind, wanted=json.dumps(block.ids))
 
     def delete(self, corpus: str, ids: Mapping[str, Iterable[str]]) -> int:
         """See :meth:`VectorStore.delete`."""
         count = 0
         with self._database.lock(), self._database.transaction() as connection:
+            place = self.place_of(corpus)
             for name, items in ids.items():
                 wanted = json.dumps(list(items))
                 if name == Kind.SOURCE:
                     count += connection.execute(
                         "DELETE FROM vector_source WHERE id IN (SELECT value FROM json_each(?)) AND corpus = ?",
-                        (wanted, corpus),
+                        (wanted, place.base),
                     ).rowcount
                     connection.execute("UPDATE vector_source_version SET version = version + 1")
                     continue
-                for _, _, state in states(connection, "WHERE corpus = ? AND kind = ?", values=(corpus, name)):
-                    count += free_rows(self._database, state.file, wanted=wanted)
+                count += self._free(connection, [place.name], kind=name, wanted=wanted)
+                self._free(connection, place.others, kind=name, wanted=wanted)
         return count
+
+    def _free(self, connection: sqlite3.Connection, names: Iterable[str], *, kind: str, wanted: str) -> int:
+        """Remove rows from sets that are stored under these names."""
+        return sum(
+            free_rows(self._database, state.file, wanted=wanted)
+            for name in names
+            for _, _, state in states(connection, "WHERE corpus = ? AND kind = ?", values=(name, kind))
+        )
 
     def search(self, query: VectorQuery) -> list[Hit]:
         """See :meth:`VectorStore.search`."""
@@ -374,7 +385,7 @@ class EmbeddedVectorStore(VectorStore):
 
         def params() -> dict[str, object]:
             where = {} if query.where is None else {"where": to_text(query.where)}
-            return {"corpus": query.corpus, "k": k, "vector": query.vector, **where}
+            return {"corpus": base_of(query.corpus), "k": k, "vector": query.vector, **where}
 
         with traced(sqlite.STORE, f"search {query.kind} by vector", text=text, params=params) as call:
             with reading(self._database.path):
@@ -384,14 +395,15 @@ class EmbeddedVectorStore(VectorStore):
 
     def _read(self, kind: Kind, corpus: str, read: Callable[[View], _Read]) -> _Read | None:
         """The result of a function on the present rows; None if there are none."""
+        name = self.place_of(corpus).name
         while True:
-            view = self._views.view(kind, corpus) if self._database.exists() else None
+            view = self._views.view(kind, name) if self._database.exists() else None
             if view is None:
                 return None
             try:
                 return read(view)
             except StoreCorruptError:  # unless the writer has wiped a row since the view was made
-                if self._views.view(kind, corpus) is view:
+                if self._views.view(kind, name) is view:
                     raise
 
     def _nearest(self, view: View, query: VectorQuery, k: int) -> list[Hit]:
@@ -400,7 +412,7 @@ class EmbeddedVectorStore(VectorStore):
         if len(query.vector) != view.state.dimensions:
             self._verify(view, np.flatnonzero(view.is_there())[:1])  # as rows of another length, all would be altered
             raise ModelMismatchError(
-                f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
+                f"the vector of the question has {len(query.vector)} dimensions, those of corpus {base_of(query.corpus)!r} have "
                 f"{view.state.dimensions}; use the embedding model of the corpus"
             )
         question = query.vector.astype(np.float32)
@@ -453,7 +465,7 @@ class EmbeddedVectorStore(VectorStore):
         if query.hidden:
             keep &= ~view.is_of("changes", query.hidden)
         if query.where is not None:
-            keep &= view.is_of("sources", self._allowed(query.corpus, query.where))
+            keep &= view.is_of("sources", self._allowed(base_of(query.corpus), query.where))
         return np.flatnonzero(keep)
 
     def _allowed(self, corpus: str, where: Where) -> frozenset[str]:
@@ -492,12 +504,12 @@ class EmbeddedVectorStore(VectorStore):
             connection = self._database.reader()
             row = connection.execute(
                 "SELECT file, texts, length FROM vector_file WHERE corpus = ? AND kind = ?",
-                (query.corpus, query.kind),
+                (self.place_of(query.corpus).name, query.kind),
             ).fetchone()
             if row is None:
                 return []
             of = {"file": row[0], "words": json.dumps(list(dict.fromkeys(wanted)))}
-            values |= {"file": row[0], "corpus": query.corpus, "hidden": json.dumps(query.hidden)}
+            values |= {"file": row[0], "corpus": base_of(query.corpus), "hidden": json.dumps(query.hidden)}
 
             def rows_in_sight() -> Any:
                 return connection.execute(every.format(inside=inside), values)
@@ -519,7 +531,7 @@ class EmbeddedVectorStore(VectorStore):
 
     def neighbours(self, kind: Kind, corpus: str, *, vectors: NDArray[np.float32], threshold: float) -> Neighbours:
         """See :meth:`VectorStore.neighbours`."""
-        view = self._views.view(kind, corpus) if self._database.exists() else None
+        view = self._views.view(kind, self.place_of(corpus).name) if self._database.exists() else None
         if view is None or not len(view):
             return Neighbours(np.empty(0, dtype=np.intp), [], np.empty(0, dtype=np.float32))
         with reading(self._database.path), self._guard:  # the index grows
@@ -577,8 +589,9 @@ class EmbeddedVectorStore(VectorStore):
 
         if not self._database.exists():
             return Damage()
+        values = (self.place_of(corpus).name, kind)
         with self._database.lock() if repair else contextlib.nullcontext(), mapped(self._database.path):
-            for _, _, state in states(self._database.reader(), "WHERE corpus = ? AND kind = ?", values=(corpus, kind)):
+            for _, _, state in states(self._database.reader(), "WHERE corpus = ? AND kind = ?", values=values):
                 return doctor.examine(self._database, state, rows=rows, dimensions=dimensions, repair=repair)
         return Damage()
 
@@ -590,7 +603,8 @@ class EmbeddedVectorStore(VectorStore):
             query = "SELECT id FROM vector_source WHERE corpus = :corpus"
         else:
             query = "SELECT v.id FROM vector AS v JOIN vector_file USING (file) WHERE corpus = :corpus AND kind = :kind"
-        values: dict[str, str] = {"corpus": corpus, "kind": kind}
+        place = self.place_of(corpus)
+        values: dict[str, str] = {"corpus": place.base if kind is Kind.SOURCE else place.name, "kind": kind}
         if among is not None:
             column = "id" if kind is Kind.SOURCE else "key"
             wanted = "value" if kind is Kind.SOURCE else "hlgraph_key(value)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -17,18 +17,20 @@ from hlgraph.stores.derived import (
     Hold,
     Made,
     Member,
+    Rebinding,
+    RebindingStore,
     ReceiptMark,
     RetentionStore,
     Run,
     Saved,
     Summarised,
 )
-from hlgraph.stores.neo4j.image_changes import record_merges
+from hlgraph.stores.neo4j.image_changes import record_merges, record_rebinding
 from hlgraph.stores.neo4j.images import Images
 from hlgraph.stores.neo4j.lease import Leases
 from hlgraph.stores.neo4j.rows import records
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
-from hlgraph.stores.protocols import Decider, Decision, DomainStore, MergeStore, Verdict
+from hlgraph.stores.protocols import Decider, Decision, DomainStore, MergeStore, VectorSets, Verdict
 
 _LINKS = 20_000
 """Maximum number of MEMBER_OF relationships per transaction."""
@@ -294,6 +296,62 @@ class Neo4jRetentionStore(RetentionStore):
         """See :meth:`RetentionStore.record_receipt`."""
         values = {"number": mark.number, "hash": mark.hash}
         self._leases.write(lambda transaction: transaction.rows("persist/merge_receipt", corpus=corpus, **values))
+
+
+# Sets of vectors: a property of the corpus.
+
+
+class Neo4jRebindingStore(RebindingStore):
+    """Sets of vectors of one database; see :class:`hlgraph.stores.derived.RebindingStore`.
+
+    Parameters
+    ----------
+    leases : the leases of this process
+    changed : called after the sets of a corpus have changed
+    """
+
+    def __init__(self, leases: Leases, *, changed: Callable[[], object]) -> None:
+        self._leases = leases
+        self._changed = changed
+
+    def save(self, corpus: str, sets: VectorSets) -> None:
+        """See :meth:`RebindingStore.save`."""
+        packed = msgspec.json.encode(sets).decode()
+        self._leases.write(lambda transaction: transaction.rows("index/write_vector_sets", name=corpus, sets=packed))
+        self._changed()
+
+    def rebind(self, rebindings: Sequence[Rebinding]) -> None:
+        """See :meth:`RebindingStore.rebind`."""
+
+        def work(transaction: Transaction) -> None:
+            for item in rebindings:
+                self._rebind(transaction, item)
+            self._leases.check(transaction)
+
+        self._leases.write(work)
+        self._changed()
+
+    def _rebind(self, transaction: Transaction, item: Rebinding) -> None:
+        calibration = None if item.calibration is None else msgspec.json.encode(item.calibration).decode()
+        current = {"embedding": item.sets.current.embedding, "dimensions": item.sets.current.dimensions}
+        packed = msgspec.json.encode(item.sets).decode()
+        if not transaction.rows(
+            "index/rebind_corpus",
+            name=item.corpus,
+            version=item.version,
+            calibration=calibration,
+            sets=packed,
+            **current,
+        ):
+            raise StoreConflictError(f"corpus {item.corpus!r} was changed meanwhile; run the same command again")
+        transaction.rows("index/drop_synonyms", corpus=item.corpus)
+        transaction.write("index/merge_synonyms", [pair._asdict() for pair in item.synonyms])
+        vectors: list[Row] = [
+            {"id": name, "vector": vector.astype(float).tolist()} for name, vector in item.summaries.items()
+        ]
+        transaction.write("index/write_summary_vectors", vectors)
+        transaction.rows("index/outdate_runs", corpus=item.corpus, embedding=item.before)
+        record_rebinding(transaction, item.corpus)
 
 
 # Decisions about entities: relationships between two entities.

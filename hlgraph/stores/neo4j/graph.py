@@ -6,6 +6,7 @@ import contextlib
 import functools
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -31,6 +32,7 @@ from hlgraph.stores.neo4j.derived import (
     Neo4jDomainStore,
     Neo4jMaterialiser,
     Neo4jMergeStore,
+    Neo4jRebindingStore,
     Neo4jRetentionStore,
 )
 from hlgraph.stores.neo4j.gds import GdsRanker
@@ -51,6 +53,7 @@ from hlgraph.stores.protocols import (
     PullShape,
     RankQuery,
     Scope,
+    VectorSets,
     check_base,
 )
 from hlgraph.stores.trace import pulling
@@ -127,6 +130,45 @@ class Corpora:
         self._newest = migrate.discover("neo4j")[-1].version
         self._cached: dict[str, CorpusStats] = {}
         self._known: dict[str, CorpusStats | None] = {}
+        self._writers: dict[str | None, int] = {}  # threads of this process that have locked a corpus; None: all
+        self._sets: dict[str, VectorSets | None] = {}
+        self._locked_sets: dict[
+            str, VectorSets | None
+        ] = {}  # read while the corpus is locked: no other process changes them
+
+    @contextlib.contextmanager
+    def locked(self, corpus: str | None) -> Iterator[None]:
+        """While this thread has locked a corpus, its sets of vectors are those that the thread reads from now on.
+
+        Parameters
+        ----------
+        corpus : name of the corpus; None: all
+        """
+        me = threading.get_ident()
+        if self._writers.get(corpus) == me:
+            yield
+            return
+        self._writers[corpus] = me
+        self._locked_sets = {}
+        try:
+            yield
+        finally:
+            self._locked_sets = {}
+            del self._writers[corpus]
+
+    def sets(self, corpus: str) -> VectorSets | None:
+        """The sets of vectors of a corpus; without its lock those that this process read last.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        """
+        is_locked = corpus in self._writers or None in self._writers
+        cached = self._locked_sets if is_locked else self._sets
+        if corpus not in cached:
+            rows = self._read(corpus)
+            cached[corpus] = _sets_in(rows[0]) if rows else None
+        return cached[corpus]
 
     def stats(
         self, corpus: str | None, *, rows: Sequence[Row], has_counts: bool, has_relationships: bool
@@ -162,10 +204,13 @@ class Corpora:
 
     def forget(self) -> None:
         """Forget the states from which searches would start, because this process has changed a corpus."""
-        self._known = {}
+        self._known, self._sets, self._locked_sets = {}, {}, {}
 
     def _stats(self, row: Row, *, has_counts: bool, has_relationships: bool) -> CorpusStats:
         name, version, state = row["name"], row["version"], state_of(row).name
+        self._sets[name] = sets = _sets_in(row)
+        if threading.get_ident() in (self._writers.get(name), self._writers.get(None)):
+            self._locked_sets[name] = sets
         cached = self._cached.get(name)
         if cached is None or (cached.version, cached.state) != (version, state):
             read = functools.partial(self._server.ask, "admin/list_fields", corpus=name)
@@ -189,12 +234,17 @@ class Corpora:
             renewed_to=row["renewed_to"],
             calibration=msgspec.json.decode(row["calibration"] or "null", type=Calibration | None),
             ids=row["ids"],
+            sets=sets,
             co_occurs=row["co_occurs"],
         )
         return replace(stats, fields=dict(stats.fields)) if has_counts else stats
 
     def _counts(self, query: str, corpus: str, *, column: str) -> dict[str, int]:
         return {str(row[column]): row["number"] for row in self._server.ask(query, corpus=corpus)}
+
+
+def _sets_in(row: Row) -> VectorSets | None:
+    return msgspec.json.decode(row["vector_sets"] or "null", type=VectorSets | None)
 
 
 _PAGES: Mapping[Kind, str] = {
@@ -239,29 +289,26 @@ class Neo4jGraphStore(GraphStore):
     is_remote = True
 
     def __init__(self, server: Server, *, images: Images | None = None, wait: float = WITHOUT_LIMIT) -> None:
-        self._server = server
-        self._images = images
+        self._server, self._images = server, images
         self.leases = Leases(server, wait=wait)
-        self.ranker = GdsRanker(server, fallback=PulledRanker(self))
-        self.image_ranker = ImageRanker(self)
+        self.ranker, self.image_ranker = GdsRanker(server, fallback=PulledRanker(self)), ImageRanker(self)
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
         self.derived, self.domains = Neo4jDerivedStore(server, self.leases), Neo4jDomainStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
         self.retention, self.copies = Neo4jRetentionStore(server, self.leases), Neo4jCopies(server, self.leases)
-        self._filters = Filters(server)
+        self._filters, self._warming = Filters(server), Warming(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
-        self._warming = Warming(server)
         self._corpora = Corpora(server, images, on_migrated=self._look_again)
+        self.rebinding = Neo4jRebindingStore(self.leases, changed=self._corpora.forget)
         self._staged: Change | None = None
         self._has_searches = self._has_schema = False
 
     def close(self) -> None:
         """Close the connections."""
         self.ranker.close()
-        seconds = self._server.settings.read_seconds
-        self._warming.close(wait=seconds)
+        self._warming.close(wait=self._server.settings.read_seconds)
         if self._images is not None:
-            self._images.close(wait=seconds)
+            self._images.close(wait=self._server.settings.read_seconds)
         self._server.close()
 
     # Writing
@@ -273,6 +320,7 @@ class Neo4jGraphStore(GraphStore):
             for _ in range(_ATTEMPTS):
                 self._create()
                 locks.enter_context(self.leases.held(corpus, wait=wait))
+                locks.enter_context(self._corpora.locked(corpus))
                 history, pending = self._server.read(
                     lambda transaction: (
                         applied(transaction.rows("admin/read_migrations")),
@@ -516,6 +564,10 @@ class Neo4jGraphStore(GraphStore):
     def known(self, corpus: str) -> CorpusStats | None:
         """See :meth:`GraphStore.known`."""
         return self._corpora.known(corpus)
+
+    def vector_sets(self, corpus: str) -> VectorSets | None:
+        """See :meth:`GraphStore.vector_sets`."""
+        return self._corpora.sets(corpus) if self._is_ready() else None
 
     # Ranking and clustering
 

@@ -96,6 +96,17 @@ def record_merges(
     transaction.rows("persist/record_image_change", name=corpus, list=data, kept=KEPT)
 
 
+def record_rebinding(transaction: Transaction, corpus: str) -> None:
+    """Record that all synonyms of a corpus were replaced in its new version; images of it are filled again.
+
+    Parameters
+    ----------
+    transaction : the writing transaction
+    corpus : name of the corpus
+    """
+    transaction.rows("persist/record_image_change", name=corpus, list=b"", kept=KEPT)
+
+
 class ReadSteps:
     """Reads the change lists of one database, and caches the latest of each corpus. Thread-safe.
 

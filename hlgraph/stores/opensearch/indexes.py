@@ -32,6 +32,7 @@ from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.migrate import Difference, Migration, discover
 from hlgraph.stores.opensearch.connection import Connection
 from hlgraph.stores.opensearch.wire import Anything, Json, Mapped, Mappings, Meta, Property
+from hlgraph.stores.protocols import PlaceOfRows, base_of
 
 # Settings and mapping of an index, from the text of a migration and the settings of the server.
 
@@ -193,7 +194,7 @@ class Indexes:
         corpus : name of the corpus
         kind : kind of the rows
         """
-        return f"{self._connection.settings.prefix}-{key_of(corpus)}-{kind}"
+        return f"{self._connection.settings.prefix}-{key_of(_owner(corpus, kind))}-{kind}"
 
     def shared(self, kind: Kind, dimensions: int) -> str:
         """The alias of the shared index of this kind.
@@ -224,6 +225,7 @@ class Indexes:
         StoreCorruptError
             The alias points to several indexes, or to an index of another corpus or program.
         """
+        corpus = _owner(corpus, kind)
         alias = self.alias(corpus, kind)
         if not is_fresh:
             if self._remembered(alias) is None:
@@ -247,7 +249,7 @@ class Indexes:
             behind = {name: item for name, item in indexes.items() if item.mappings.meta.kind == kind}
             with contextlib.suppress(StoreCorruptError):
                 if behind:
-                    self._home(corpus, kind, behind)
+                    self._home(_owner(corpus, kind), kind, behind)
 
     def are_of(self, corpus: str, *, schema: int) -> bool:
         """Whether a corpus has indexes, according to :meth:`look`, all of them created by this schema.
@@ -317,6 +319,7 @@ class Indexes:
         ModelMismatchError
             The corpus has vectors of another length.
         """
+        corpus = _owner(corpus, kind)
         home = self.find(corpus, kind, is_fresh=is_fresh)
         if home is None:
             self._create(corpus, kind, dimensions)
@@ -354,9 +357,9 @@ class Indexes:
         indexes = self._connection.ask("GET", path, answer=dict[str, Mapped])
         return {name: item for name, item in indexes.items() if item.mappings.meta.kind in kinds and TRIAL not in name}
 
-    def with_deleted(self, corpus: str) -> list[str]:
+    def with_deleted(self, place: PlaceOfRows) -> list[str]:
         """The names of the indexes that may have deleted rows of a corpus."""
-        homes = [self.find(corpus, kind, is_fresh=True) for kind in Kind]
+        homes = [self.find(name, kind, is_fresh=True) for name in (place.name, *place.others) for kind in Kind]
         # A corpus without rows has left the shared indexes, but its deleted rows may still be there.
         shared = [name for name, item in self.all().items() if item.mappings.meta.is_shared]
         return sorted({*(home.name for home in homes if home is not None), *shared})
@@ -422,6 +425,11 @@ class Indexes:
             return False
         self._connection.accepted(reply, Anything)
         return True
+
+
+def _owner(corpus: str, kind: Kind) -> str:
+    """The name under which rows are stored: the sources of all sets of vectors of a corpus are those of the corpus."""
+    return base_of(corpus) if kind is Kind.SOURCE else corpus
 
 
 def key_of(corpus: str) -> str:

@@ -47,7 +47,17 @@ from hlgraph.stores.opensearch.query_bodies import (
 from hlgraph.stores.opensearch.where_query import to_query
 from hlgraph.stores.opensearch.wire import Json
 from hlgraph.stores.opensearch.writes import begin_purge, deleted_rows, item, phrases, purge, row_items, source_items
-from hlgraph.stores.protocols import Damage, Finding, Neighbours, Remnants, Row, VectorBatch, VectorQuery, VectorStore
+from hlgraph.stores.protocols import (
+    Damage,
+    Finding,
+    Neighbours,
+    Remnants,
+    Row,
+    VectorBatch,
+    VectorQuery,
+    VectorStore,
+    base_of,
+)
 from hlgraph.where import Where
 
 _LOG = logging.getLogger(__name__)
@@ -106,12 +116,12 @@ class OpenSearchVectorStore(VectorStore):
 
     def upsert(self, batch: VectorBatch) -> None:
         """See :meth:`VectorStore.upsert`. Writes sources, then rows; both are searchable when it returns."""
-        for block in batch.blocks:
-            _check(block)
-        self.indexes.look(batch.corpus)
-        self._is_checked &= self.indexes.are_of(batch.corpus, schema=self._newest)
+        _check(batch.blocks)
+        place = self.place_of(batch.corpus)
+        self.indexes.look(place.name)
+        self._is_checked &= self.indexes.are_of(place.name, schema=self._newest)
         self._check_schema(is_writing=True)
-        ensure = partial(self.indexes.ensure, batch.corpus, is_fresh=False)
+        ensure = partial(self.indexes.ensure, place.name, is_fresh=False)
         homes = [ensure(block.kind, dimensions=block.dimensions) for block in batch.blocks]
         written = [home.alias for home in homes]
         if batch.sources:
@@ -122,6 +132,8 @@ class OpenSearchVectorStore(VectorStore):
         at_once([partial(self._write_rows, home, block, batch.change_id) for home, block in pairs])
         if batch.corpus not in self._loading:
             self._refresh(written)
+        for other in place.others:
+            self._delete(other, {block.kind: block.ids for block in batch.blocks})
 
     def _write_rows(self, home: Home, block: VectorBlock, change_id: str) -> None:
         self._write(home, lambda now: row_items(block, change_id, home=now, is_smile=self.connection.reads_smile))
@@ -153,8 +165,9 @@ class OpenSearchVectorStore(VectorStore):
         if self.connection.is_serverless:
             yield
             return
-        homes = [self.indexes.ensure(corpus, Kind.SOURCE)]
-        homes += [self.indexes.ensure(corpus, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
+        name = self.place_of(corpus).name
+        homes = [self.indexes.ensure(name, Kind.SOURCE)]
+        homes += [self.indexes.ensure(name, kind, dimensions=dimensions) for kind in _WITH_VECTORS if dimensions]
         kept = writes.begin(self.connection, homes)
         self._loading.add(corpus)
         try:
@@ -171,13 +184,21 @@ class OpenSearchVectorStore(VectorStore):
         tenth of them is deleted). :meth:`purge` waits until nothing of any deleted row is left.
         """
         self._check_schema(is_writing=True)
+        place = self.place_of(corpus)
+        wanted = {Kind(kind): list(dict.fromkeys(some)) for kind, some in ids.items()}
+        deleted = self._delete(place.name, wanted)
+        for other in place.others:
+            self._delete(other, {kind: some for kind, some in wanted.items() if kind is not Kind.SOURCE})
+        return deleted
+
+    def _delete(self, corpus: str, ids: Mapping[Kind, Sequence[str]]) -> int:
+        """Delete rows that are stored under a name; returns their number."""
         deleted = 0
         touched: list[str] = []
-        for kind, wanted in ids.items():
-            home = self.indexes.find(corpus, Kind(kind), is_fresh=True)
+        for kind, names in ids.items():
+            home = self.indexes.find(corpus, kind, is_fresh=True)
             if home is None:
                 continue
-            names = list(dict.fromkeys(wanted))
             if self.connection.is_serverless:
                 deleted += serverless.remove(self.connection, home.alias, ids=names)
             else:
@@ -209,13 +230,14 @@ class OpenSearchVectorStore(VectorStore):
         Corpora that share an index are purged together.
         """
         if not self.connection.is_serverless:
-            purge(self.connection, self.indexes.with_deleted(corpus))
+            purge(self.connection, self.indexes.with_deleted(self.place_of(corpus)))
 
     def remnants(self, corpus: str) -> Remnants:
         """See :meth:`VectorStore.remnants`. An index that is shared counts the deleted rows of all its corpora."""
         if self.connection.is_serverless:
             return Remnants("opensearch serverless")
-        return Remnants("opensearch", awaiting=deleted_rows(self.connection, self.indexes.with_deleted(corpus)))
+        names = self.indexes.with_deleted(self.place_of(corpus))
+        return Remnants("opensearch", awaiting=deleted_rows(self.connection, names))
 
     def _drop(self, home: Home) -> None:
         self.indexes.drop(home)
@@ -266,14 +288,10 @@ class OpenSearchVectorStore(VectorStore):
             return []
         if query.vector is None and query.text is None:
             raise InputError("a search needs a vector, a text, or both")
-        if query.vector is not None and len(query.vector) != home.meta.dimensions:
-            raise ModelMismatchError(
-                f"the vector of the question has {len(query.vector)} dimensions, those of corpus {query.corpus!r} have "
-                f"{home.meta.dimensions}; use the embedding model of the corpus"
-            )
+        _check_length(query, home)
         sources = None
         if query.where is not None:
-            key = (query.corpus, query.where)
+            key = (base_of(query.corpus), query.where)
             sources = allowed[key] = allowed[key] if key in allowed else self._allowed(*key, read=query.state)
             if not sources:
                 return []
@@ -353,7 +371,7 @@ class OpenSearchVectorStore(VectorStore):
         """See :meth:`VectorStore.ids`."""
         if self._opened(kind, corpus) is None:
             return set()
-        alias = self.indexes.alias(corpus, kind)
+        alias = self.indexes.alias(self.place_of(corpus).name, kind)
         everything: Json = {"match_all": {}}
         queries: list[Json] = [everything]
         if among is not None:
@@ -373,18 +391,11 @@ class OpenSearchVectorStore(VectorStore):
         damage = doctor.examine(self.connection, home.alias, dimensions=length, rows=all_rows)
         if not repair or damage.is_none:
             return damage
-        written = {item.id: item for item in all_rows if item.id in damage.texts - damage.vectors}
-        for part in batched(sorted(written), VECTORS):
-            stored, matrix = self.vectors(kind, corpus, ids=part)
-            ids, texts, sources = zip(*(written[name] for name in stored), strict=True)
-            block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
-            self.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
-        if damage.vectors:
-            self.delete(corpus, {kind: sorted(damage.vectors)})
+        _repair(self, kind, corpus, rows=all_rows, damage=damage)
         return damage
 
     def _opened(self, kind: Kind, corpus: str) -> Home | None:
-        home = self.indexes.find(corpus, kind)
+        home = self.indexes.find(self.place_of(corpus).name, kind)
         if home is None or home.meta.schema != self._newest:  # else the present schema made it: nothing to ask for
             self._is_checked &= home is None or home.meta.schema < self._newest
             self._check_schema(is_writing=False)
@@ -411,11 +422,32 @@ class OpenSearchVectorStore(VectorStore):
         self._is_checked = True
 
 
-def _check(block: VectorBlock) -> None:
-    """Reject vectors that no server can store, before anything is written."""
-    values = block.matrix()
-    if not np.isfinite(values).all():
-        at = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-        raise InputError(
-            f"the vector of {block.kind} {block.ids[at]} holds a number that is not finite; embed its text again"
+def _repair(store: VectorStore, kind: Kind, corpus: str, *, rows: Iterable[Row], damage: Damage) -> None:
+    """Write altered texts again, with the stored vectors, and remove rows whose vectors are damaged."""
+    written = {row.id: row for row in rows if row.id in damage.texts - damage.vectors}
+    for part in batched(sorted(written), VECTORS):
+        stored, matrix = store.vectors(kind, corpus, ids=part)
+        ids, texts, sources = zip(*(written[name] for name in stored), strict=True)
+        block = VectorBlock(kind, ids, texts, sources, matrix.shape[1], matrix.tobytes())
+        store.upsert(VectorBatch(corpus, content_id("repair", corpus, kind, *ids), (), (block,)))
+    if damage.vectors:
+        store.delete(corpus, {kind: sorted(damage.vectors)})
+
+
+def _check_length(query: VectorQuery, home: Home) -> None:
+    if query.vector is not None and len(query.vector) != home.meta.dimensions:
+        raise ModelMismatchError(
+            f"the vector of the question has {len(query.vector)} dimensions, those of corpus {base_of(query.corpus)!r} have "
+            f"{home.meta.dimensions}; use the embedding model of the corpus"
         )
+
+
+def _check(blocks: Iterable[VectorBlock]) -> None:
+    """Reject vectors that no server can store, before anything is written."""
+    for block in blocks:
+        values = block.matrix()
+        if not np.isfinite(values).all():
+            at = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise InputError(
+                f"the vector of {block.kind} {block.ids[at]} holds a number that is not finite; embed its text again"
+            )

@@ -404,6 +404,7 @@ SHARED_NAMES = {
     "failures": "chunks that a chat model could not extract",
     "gds": "graphs that GDS ranks: on the server, and for its Python client",
     "graph": "GraphStore of its store",
+    "embeddings": "the sets of vectors of a corpus, and the change of its embedding model",
     "groups": "the groups that may see the sources of a corpus",
     "hierarchy": "layers of summaries over the chunks (GraphMPA)",
     "history": "the versions of the sources of a corpus, and what it says at a moment",
