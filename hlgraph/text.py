@@ -158,6 +158,7 @@ _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
 _WRITTEN = re.compile(
     r"\d{1,2}[:.h]\d\d\b|@"
 )  # a line above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
+_WRAP = re.compile(r"\s*\n[ \t>]*")
 _MOST_LEVELS = 6  # of a list whose lines an item carries: their number bounds what a statement repeats
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _MARKED = 1000  # a longer line is prose, whatever number signs it contains, unless bars enclose it
@@ -270,6 +271,8 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
     marks, head = mark.group(), text[following]
     if marks[0] in _FULL_STOPS:
         return not (marks[-1] in "」』）”" and head in "、，と")  # 「…。」と: the quotation continues as a clause
+    if head.islower() and marks == "." and text[mark.end() : following] == "  ":  # as typists end a sentence
+        return _is_full_stop(text, start, mark.start(), following)
     if head.islower() or head in ",;:)]}.!?…":
         return False
     if marks == ";":  # between white space and before a capital it separates list items
@@ -470,7 +473,8 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
         return False
     if len(last) > _WIDE:
         return head.islower()
-    return len(last) >= _NARROW or not (head.isupper() or head.isdigit())
+    is_divided = last[-1] == "-" and last[-2:-1].isalpha()
+    return len(last) >= _NARROW or is_divided or not (head.isupper() or head.isdigit())
 
 
 class Context:
@@ -491,6 +495,10 @@ class Context:
         self._text = text
         self._items: list[tuple[int, str]] = []  # indentation and line of the lead-in and of each item that is open
         self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
+        self._term = self._short = (
+            0,
+            "",
+        )  # indentation and line of the term of these paragraphs, and of the last short line
         self._rows: list[str] = []  # the first two of the table
         self._fence = ""  # the line that opens the code
         self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
@@ -513,17 +521,31 @@ class Context:
             self._markers[indent] = marker
             self._items = [above for above in self._items if above[0] < indent][-_MOST_LEVELS:]
             lead = "".join(text for _, text in self._items)
-            self._items.append((indent, f"{' ' * indent}{line}\n" if _is_parent(line) else ""))
+            self._items.append((indent, f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
             return f"{lead}{' ' * indent}" if lead else ""
         lead = ""
         if block.kind is BlockKind.PROSE:
-            lead = self._above_quotation(line)
+            lead = self._above_quotation(line) or self._above_definition(block, line)
             start, end = block_sentences(self._text, block)[-1]
-            self._items = [(-1, f"{self._text[start:end]}\n\n")] if is_lead(self._text[start:end]) else []
+            last = _joined(self._text[start:end])
+            self._items = [(self._term[0], f"{self._term[1]}:\n\n")] if self._term[1] else []
+            self._items += [(-1, f"{last}\n\n")] if is_lead(last) else []
             self._markers = {}
         elif block.kind is BlockKind.HEADING:
             self._items, self._markers, self._writers = [], {}, {}
+            self._term = self._short = (0, "")
         return lead
+
+    def _above_definition(self, block: Block, line: str) -> str:
+        """The short line that paragraphs rest on which are indented more, the first of them right below it."""
+        indent = block.start - 1 - self._text.rfind("\n", 0, block.start)
+        (term_indent, term), (short_indent, short) = self._term, self._short
+        if not (term and indent > term_indent):
+            is_term = short != "" and indent > short_indent and not block.is_loose
+            self._term = (short_indent, short) if is_term else (0, "")
+        is_short = len(line) < _NARROW and "\n" not in line and line[-1] not in ".!?:;,"
+        self._short = (indent, line) if is_short else (0, "")
+        return f"{self._term[1]}\n{' ' * indent}" if self._term[1] else ""
 
     def _above_quotation(self, line: str) -> str:
         """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
@@ -597,9 +619,9 @@ def speaker(text: str, start: int = 0) -> str:
 
 _CODE_SPAN = re.compile(r"(?<![`\\])(`{1,3})(?!`)([^`]{1,500})(?<!`)\1(?!`)")
 _KEPT = "\ue001"  # stands for a span of code
-_LABEL = r"\[[^\[\]\n]{0,300}\]"
+_LABEL = r"\[[^\[\]]{0,300}\]"
 _TARGET = r"\((?:[^()\s]|\([^()\s]*\)){0,500}(?:\s[\"'][^\"'\n]{0,200}[\"'])?\s?\)"
-_LINK = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\]{_TARGET}")
+_LINK = re.compile(rf"!?\[([^\[\]]{{0,300}})\]{_TARGET}")
 _BADGE = re.compile(rf"\[!{_LABEL}(?:{_TARGET}|{_LABEL})\](?:{_TARGET}|{_LABEL})")
 _REFERENCE = re.compile(r"(?<![\w\])])!?\[(?=[^\[\]\n]*(?:[^\W\d_]|\ue001))([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,300}\]")
 _DEFINITION = re.compile(
@@ -699,6 +721,11 @@ def _without_tags(text: str) -> str:
 
     lines = text.split("\n")
     return "\n".join(_TAG.sub(shown, line).lstrip("· ") if _TAG.sub("", line).strip() else "" for line in lines)
+
+
+def _joined(lines: str) -> str:
+    """Lines of a paragraph or of a quotation as one."""
+    return _WRAP.sub(" ", lines) if "\n" in lines else lines
 
 
 def _marker_kind(line: str) -> str:

@@ -24,7 +24,7 @@ from hlgraph.errors import SettingsError
 from hlgraph.records import Document, Span
 from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, count_tokens, plain
 
-_VERSION = 4  # raised whenever a boundary or a heading may change, also by a change of hlgraph.text
+_VERSION = 5  # raised whenever a boundary or a heading may change, also by a change of hlgraph.text
 _ATOM = 64  # largest number of characters without white space that stay together
 _ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in 16, chosen by hash
 # Shares of `max_tokens`. The cuts of a long stretch may move when a neighbouring cut moves. A smaller window makes long
@@ -59,7 +59,7 @@ class ContentDefinedChunker:
     therefore changes at most three chunks (four in about one edit in 10,000, and in long stretches of repeated lines).
 
     Headings open chunks and stay with the text under them if sizes allow; paragraphs are kept whole if possible. No overlap
-    crosses a heading of level 1 or 2. A sentence larger than a chunk is cut between words.
+    crosses a heading, so that no sentence comes under another one. A sentence larger than a chunk is cut between words.
 
     With the defaults a core of a news text has 122 tokens on average and a chunk 163. A core has at least a fifth of
     ``max_tokens``, unless the document is smaller or an adjacent sentence is too large.
@@ -116,7 +116,7 @@ class ContentDefinedChunker:
         room = min(int(self.max_tokens * self.overlap), self.max_tokens - (before[end] - before[begin]))
         first = begin
         while (
-            units.ranks[first] != Rank.MAJOR_HEADING
+            units.ranks[first] < Rank.MINOR_HEADING
             and first - 1 > previous
             and before[begin] - before[first - 1] <= room
         ):

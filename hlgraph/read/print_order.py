@@ -76,6 +76,8 @@ _NUMBER = re.compile(r"\d{1,5}")
 _MOST_NUMBERS = 6  # in a line
 _OFTEN = 3  # pages
 _FEWEST = 3  # words of a running line with a number that grows: "Step 2" is a heading
+_BESIDE_NUMBER = re.compile(r"(\d{1,4}) ([^\W\d_].{3,80})|([^\W\d_].{3,80}) (\d{1,4})")
+_LOOKED_AT = 5  # pages on which a title is looked for
 _WORDS = re.compile(r"[^\W\d_]+")
 _PAGE_WORDS = frozenset(
     re.findall(r"\w+", "page pages seite p pp pg pág página páginas pagina sida side strona of von de sur di van av z")
@@ -86,6 +88,7 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     """Pages with each line that runs along their tops or bottoms once, as a paragraph, and without the numbers of pages.
 
     Such a line is the same on at least two pages, and on three or a third of them, but for a number that grows as the pages do.
+    One with the number of its page beside words that stand on another page, such as the title, runs, too.
 
     Parameters
     ----------
@@ -99,15 +102,18 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
     counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
     running = {sign for sign, count in counts.items() if count > 1 and count >= min(_OFTEN, len(pages) / 3)}
+    numbers = {sign for sign in counts if _is_number_of_page(*sign)}
+    titled = _titled(pages, edges, {offset for _, offset in numbers}) if numbers else {}
+    running.update(sign for sign in numbers if sign[1] in titled.values())
     if not running:
         return [*pages]
     seen: set[tuple[str, int | None]] = set()
     kept = []
-    for page, signs in zip(pages, edges, strict=True):
+    for at, (page, signs) in enumerate(zip(pages, edges, strict=True)):
         lines = page.split("\n")
         for place, each in signs.items():
             own = running.intersection(each)
-            if own and (own & seen or any(_is_number_of_page(*sign) for sign in own)):
+            if (at, place) in titled or (own and (own & seen or any(_is_number_of_page(*sign) for sign in own))):
                 lines[place] = ""
             elif own:
                 lines[place] = f"\n{lines[place]}\n"
@@ -133,6 +139,27 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[st
         own = [(f"{line[: each.start()]}#{line[each.end() :]}", int(each[0]) - page) for each in numbers]
         is_title = len(words) >= _FEWEST or _PAGE_WORDS.issuperset(words)
         yield place, [*([(line, None)] if words else []), *(own if is_title else [])]
+
+
+def _titled(
+    pages: Sequence[str], edges: Sequence[dict[int, list[tuple[str, int | None]]]], offsets: set[int | None]
+) -> dict[tuple[int, int], int]:
+    """The first and last lines that have the number of their page beside words of another page: by page and line, the offset.
+
+    ``offsets`` are those of numbers of pages that stand alone.
+    """
+    wholes: list[str] = []
+    titled: dict[tuple[int, int], int] = {}
+    for at, signs in enumerate(edges):
+        for place in {*list(signs)[:1], *list(signs)[-1:]}:
+            line = _BESIDE_NUMBER.fullmatch(" ".join(pages[at].split("\n")[place].split()).casefold())
+            offset = int(line[1] or line[4]) - at if line else None
+            if line is None or offset is None or offset not in offsets:
+                continue
+            wholes = wholes or [" ".join(page.split()).casefold() for page in pages[:_LOOKED_AT]]
+            if any((line[2] or line[3]) in whole for number, whole in enumerate(wholes) if number != at):
+                titled[at, place] = offset
+    return titled
 
 
 def _is_number_of_page(line: str, offset: int | None) -> bool:

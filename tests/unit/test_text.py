@@ -38,6 +38,15 @@ def test_sentences_of_latin_prose(expected: list[str]) -> None:
     assert split(" ".join(expected)) == expected
 
 
+def test_two_blanks_end_a_sentence_before_a_small_letter() -> None:
+    text = "Two lists are on zorb.  zorb-users is one, e.g.  for news.  Fig. 3 shows approx.\nten. eleven."
+    assert split(text) == [
+        "Two lists are on zorb.",
+        "zorb-users is one, e.g.  for news.",
+        "Fig. 3 shows approx.\nten. eleven.",
+    ]
+
+
 # A bar stands where a sentence ends.
 ABBREVIATIONS = """\
 Das Werk wurde am 3. Mai 2019 eröffnet.|Es kostete 5 Mio. Euro.

@@ -1037,11 +1037,21 @@ def _is_past(sentence: Tagged) -> bool:
         if tag == "v":
             if _REDUCED.match(tags, at) and tags[at - 1 : at] != "h":
                 continue
-            if at and tags[at - 1] in "dk" and tags[at + 1 : at + 2] in ("n", "z") and word.endswith("ed"):
-                continue  # "the dashed line"
+            if word.endswith("ed") and _is_attribute(tags, words, start, at):
+                continue
             return word not in _SAME_IN_PRESENT or (at > 0 and words[at - 1].lower() in ("he", "she", "it"))
         return word in _PAST
     return False
+
+
+def _is_attribute(tags: str, words: Sequence[str], start: int, at: int) -> bool:
+    """Whether a participle belongs to the noun after it: "the dashed line", "on supported systems", "closely related ones are"."""
+    before, after = tags[at - 1 : at] if at else "", tags[at + 1 : at + 2]
+    if after in ("n", "z") and (before in ("d", "k", "i") or (at and words[at - 1].lower() in ("my", "our", "your"))):
+        return True
+    front = zip(tags[start:at], words[start:at], strict=True)
+    is_first = all(tag in "a,N" or word.endswith("ly") for tag, word in front)
+    return is_first and _VERB_TAG.search(tags.replace("v", "n"), at + 1) is not None
 
 
 def _is_main(text: str, cue: re.Match[str], *, even_if: bool = False) -> bool:

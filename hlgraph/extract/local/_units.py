@@ -62,6 +62,9 @@ _REFERENCES = re.compile(
     re.IGNORECASE,
 )
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
+_DIVIDED = re.compile(  # a compound after its hyphen, but not "pre-\\nand"
+    r"(?<=[^\W\d_])-\n[ \t>]*(?=[^\W\d_])(?!(?:and|or|to|und|oder|bis|et|ou|y|o|en|of)\b)"
+)
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
@@ -124,7 +127,10 @@ def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
     """The units except those that the next one repeats as its lead-in."""
     last: Unit | None = None
     for unit, lead in parts:
-        if last is not None and not (is_lead(last.text) and lead.startswith(last.text)):
+        if last is not None and not (
+            (is_lead(last.text) and lead.startswith(last.text))
+            or (last.kind is BlockKind.PROSE and lead == f"{last.text}:")
+        ):
             yield last
         last = unit
     if last is not None:
@@ -223,6 +229,8 @@ def _lead(line: str) -> str:
 
 
 def _words(text: str) -> str:
+    if "-\n" in text:
+        text = _DIVIDED.sub("-", text)
     return " ".join(plain(_QUOTE_MARK.sub(" ", text) if ">" in text else text).split())
 
 

@@ -92,6 +92,9 @@ _NAMED = re.compile(r"(?<!\\)\{([\w-]{1,100})\}")
 _LONGEST_VALUE = 1_000  # characters of an attribute that is replaced
 _REVISION = re.compile(r"v([\w.-]+),\s*([^:]*[^:\s])(?::.*)?")
 _TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
+_UNDERLINES = "=-~^+"  # of titles, by level
+_NEARLY = 2  # characters by which an underline may be longer or shorter
+_ANCHOR = re.compile(r"\[\[[^\[\]\n]{1,100}\]\]")
 _BULLET = re.compile(r"\s*(\*{1,6}|-|\.{1,6}|<?\d*\.?>?)\s+(\S.*)")
 _TERM = re.compile(r"(\S.*?)(?:::|;;)(?:\s+(.*))?")
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\*{4,}|={4,}|_{4,}|\+{4,}|/{4,}|--|```\w*)")
@@ -123,6 +126,9 @@ class _AsciiDoc:
         prose: list[str] = []
         while (line := self._lines.next()) is not None:
             bare = line.strip()
+            if bare and not prose and (level := self._underline(bare)):
+                yield from self._block(f"{'=' * level} {bare}")
+                continue
             if bare and not self._begins(bare):
                 self._numbers = self._numbers if self._is_attached else {}
                 prose.append(self._line(bare))
@@ -132,6 +138,18 @@ class _AsciiDoc:
             if bare:
                 yield from self._block(bare)
         yield " ".join(prose)
+
+    def _underline(self, bare: str) -> int:
+        """The level of a title that the next line underlines over its length, and that line is taken; else 0."""
+        line = self._lines.next() if bare[0].isalnum() else None
+        if line is None:
+            return 0
+        rule = line.rstrip()
+        is_near = len(rule) > 1 and abs(len(rule) - len(bare)) <= _NEARLY
+        level = 1 + _UNDERLINES.find(rule[0]) if is_near and not rule.strip(rule[0]) else 0
+        if not level:
+            self._lines.back()
+        return level
 
     def _begins(self, bare: str) -> bool:
         """Whether a line is no part of a paragraph."""
@@ -310,6 +328,7 @@ class _AsciiDoc:
     def _line(self, text: str) -> str:
         """A line without fonts and macros."""
         text = _INLINE_MACRO.sub(_called, self._known(text.removesuffix(" +")))
+        text = _ANCHOR.sub("", text) if "[[" in text else text
         text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), _LITERAL.sub(r"`\1`", text))
         return _FONT.sub(lambda match: match[2], _FONT.sub(lambda match: match[2], text))
 

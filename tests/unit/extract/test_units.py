@@ -33,6 +33,34 @@ def test_an_item_of_an_inner_list_carries_the_items_above_it() -> None:
     assert texts(text)[-1] == "Pressures: Pump B: 60 bar at most"
 
 
+def test_a_lead_in_and_an_item_above_may_run_over_lines() -> None:
+    text = f"Read all of this before you begin. {PUMP[:29]}\n{PUMP[30:]}\n\n- Pumps of the old\n  yard\n  - Open them."
+    assert texts(text)[1:] == [f"{PUMP} Pumps of the old yard", f"{PUMP} Pumps of the old yard: Open them."]
+
+
+def test_indented_lines_below_a_short_line_carry_it() -> None:
+    text = "Released in May 2022.\n\n3.8\n   The pump stops. It cools\n   down.\n\n   Wait.\n\nPort 9\n\n   Anchors.\n"
+    assert texts(text) == [
+        "Released in May 2022.",
+        "3.8: The pump stops.",
+        "3.8: It cools down.",
+        "3.8: Wait.",
+        "Port 9",
+        "Anchors.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("A field of Standards-\nVersion says it.", "A field of Standards-Version says it."),
+        ("It pre-\nand post-dates it.", "It pre- and post-dates it."),
+    ],
+)
+def test_a_compound_that_is_divided_after_its_hyphen_is_whole(written: str, shown: str) -> None:
+    assert texts(written) == [shown]
+
+
 def test_a_lead_in_without_a_list_stays() -> None:
     assert texts("Install it:\n\nThen run it.") == ["Install it:", "Then run it."]
 
@@ -195,6 +223,10 @@ def test_the_words_of_a_title_need_no_antecedent() -> None:
         (
             "<p>It stops.</p><ul><li>Seen on P-40</li><li>Not on P-20</li></ul>",
             "It stops. · Seen on P-40 · Not on P-20",
+        ),
+        (
+            "[![Build\nis](a.svg)](http://ci)\nIt has a [list of\nparts](https://x.org/a), too.",
+            "It has a list of parts, too.",
         ),
         ("Valve\n: A part that opens.", "Valve: A part that opens."),
         (":::tip Hint\nUse two cores of it all.\n:::", "Hint Use two cores of it all."),

@@ -486,3 +486,13 @@ def test_two_links_to_one_another_in_a_list_of_contents_are_no_note(tmp_path: Pa
         tmp_path,
     )
     assert text == "1 Costs\n\nWords.\n\n1 Costs rose."
+
+
+@pytest.mark.parametrize("item", ["<b>Sites</b>\n<p>{}</p>", "<p><strong>Sites</strong></p>\n<p>{}</p>"])
+def test_the_name_of_an_item_stands_in_the_line_of_its_first_paragraph(tmp_path: Path, item: str) -> None:
+    lists = (
+        f"<ul><li>{item.format('It works well there. It <i>is</i> fast.')}<p>More of it.</p></li><li>one seal</li></ul>"
+    )
+    found = only(tmp_path / "p.html", PAGE.replace("<ul><li>one seal</li>", lists.removesuffix("</ul>")))
+    assert isinstance(found, Document)
+    assert "- **Sites**: It works well there. It *is* fast. More of it.\n- one seal" in found.text

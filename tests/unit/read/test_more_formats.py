@@ -720,6 +720,14 @@ def test_a_title_of_latex_stands_without_its_notes_and_the_authors_of_asciidoc_a
     assert guide.metadata["author"] == ("Ilse Tarn <i@w.org>", "Bo Falk")
 
 
+def test_titles_of_asciidoc_may_be_underlined(tmp_path: Path) -> None:
+    head = "weir(1)\n=======\n\nNAME\n----\nweir - holds water\n\n[[parts]]\n"
+    page = f"{head}The gates[[gates]]\n~~~~~~~~~~~~~~~~~~\nThey open.\n\n----\nNAME\n----\n\nend\n"
+    [weir] = documents(given(tmp_path, "asciidoc", page))
+    expected = ["# weir(1)", "## NAME", "weir - holds water", "### The gates", "They open.", "```\nNAME\n```", "end"]
+    assert (weir.title, weir.text.split("\n\n")) == ("weir(1)", expected)
+
+
 def test_a_date_that_a_sheet_shows_in_digits_is_the_stored_one(tmp_path: Path) -> None:
     cell = (
         '<table:table-cell office:value-type="{}" office:{}-value="2025-08-01"><text:p>{}</text:p></table:table-cell>'

@@ -624,3 +624,9 @@ def test_a_line_that_runs_over_the_pages_stands_once_and_no_other_line_goes(
     pages: list[str], kept: list[str] | None
 ) -> None:
     assert without_running_lines(pages) == (kept or pages)
+
+
+def test_a_title_beside_the_number_of_its_page_runs_along_the_top() -> None:
+    first, second = "The weir package\n\nIt holds\n1", "2 THE WEIR PACKAGE\nthe water.\n3 Gates\nThey open."
+    assert without_running_lines([first, second]) == ["The weir package\n\nIt holds", "the water.\n3 Gates\nThey open."]
+    assert without_running_lines([first, "2 Gates of it\nThey open."]) == [first, "2 Gates of it\nThey open."]
