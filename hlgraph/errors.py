@@ -10,7 +10,11 @@
     │   ├── HoldError             a hold refuses that a source is deleted or replaced
     │   ├── UnknownNameError      no such corpus, strategy, store, source, format
     │   ├── SettingsError         a settings file or value is wrong
+    │   ├── LimitError            a request to the server is larger than it accepts
     │   └── AccessError           the caller may not do this, or no caller is named
+    │       └── CredentialError   the key or token of a request to the server is missing or not valid
+    ├── BusyError                 the server has no room for another call (retryable)
+    ├── DeadlineError             a call took longer than the server waits (retryable)
     ├── MissingExtraError         an optional dependency is not installed
     ├── ModelError                a model is missing, broken or returned an unusable answer
     │   ├── ModelMissingError     a local model is not installed; run `hlgraph models install`
@@ -114,8 +118,37 @@ class SettingsError(InputError):
     """A settings file or value is wrong."""
 
 
+class LimitError(InputError):
+    """A request to the server is larger than the server accepts."""
+
+
 class AccessError(InputError):
     """A caller needs the right to operate for this, or sources have groups and no caller is named."""
+
+
+class CredentialError(AccessError):
+    """A request to the server has no key or token, or one that is not valid, has expired or was revoked."""
+
+
+class BusyError(HLGraphError):
+    """The server has no room for another call.
+
+    Attributes
+    ----------
+    retry_after : seconds after which a retry may succeed
+    """
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class DeadlineError(HLGraphError):
+    """A call took longer than the server waits for it."""
+
+    retryable = True
 
 
 class MissingExtraError(HLGraphError):

@@ -1,7 +1,7 @@
 """Settings: small frozen dataclasses, read from a YAML file with ``${NAME}`` and from the environment.
 
-:func:`load` reads them, and :func:`accounts_folder`, :func:`quarantine_folder` and :func:`cache_folder` give the folders that
-they name. No other module reads the environment. These variables override the file:
+:func:`load` reads them, and :func:`accounts_folder`, :func:`server_folder`, :func:`quarantine_folder` and :func:`cache_folder`
+give the folders that they name. No other module reads the environment. These variables override the file:
 
 - ``HLGRAPH_CONFIG`` (settings file), ``HLGRAPH_STORE`` (URL of the store), ``HLGRAPH_CORPUS``
 - ``HLGRAPH_MODELS`` (folder of local models), ``HLGRAPH_CACHE`` (folder of the embedding cache), ``HLGRAPH_LEDGER`` (folder of
@@ -11,6 +11,7 @@ they name. No other module reads the environment. These variables override the f
 - ``HLGRAPH_VECTORS`` (URL of the vector store), ``HLGRAPH_NEO4J_`` followed by ``AUTH``, ``USER``, ``PASSWORD``, ``TOKEN``,
   ``DATABASE``, ``CA`` or ``RANKING``, and ``HLGRAPH_OPENSEARCH_`` followed by ``USER``, ``PASSWORD``, ``CA``, ``SERVICE`` or
   ``REGION``
+- ``HLGRAPH_SERVE_STATE`` (folder of the keys and jobs of the server)
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from hlgraph.ids import checksum
 from hlgraph.text import UNSTORABLE
 
 DEFAULT_STORE = "hlgraph://./.hlgraph"
-_Part = TypeVar("_Part", "Settings", "ModelSettings", "Neo4jSettings", "OpenSearchSettings")
+_Part = TypeVar("_Part", "Settings", "ModelSettings", "Neo4jSettings", "OpenSearchSettings", "ServeSettings")
 _LABEL_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}", re.ASCII)
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
@@ -425,6 +426,64 @@ class TelemetrySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """The server, ``hlgraph serve``.
+
+    Attributes
+    ----------
+    state : folder of the keys, the jobs and their uploads; None for a folder of the store in the user's data folder
+    roots : folders and ``s3://`` prefixes from which a request may ingest; default none
+    issuer : issuer of bearer tokens (OpenID Connect), such as ``https://id.example.org``; empty: only keys are accepted
+    audience : audience that a token must name
+    jwks : URL of the public keys of the issuer; empty: as its ``/.well-known/openid-configuration`` says
+    leeway : seconds by which the clocks of issuer and server may differ, default 60
+    claims : names of the claims with the ``corpora``, ``rights`` and ``groups`` of a token, default ``hlgraph_corpora``,
+        ``hlgraph_rights`` and ``groups``
+    max_body : maximum bytes of a JSON request, default 16 MiB
+    max_upload : maximum bytes of the files of one request, default 256 MiB
+    max_question : maximum characters of a question, default 10,000
+    max_k : maximum pieces of evidence of one request, default 200
+    max_seconds : seconds after which a call is abandoned, default 60; an answer has five times as many
+    concurrency : maximum number of calls at work in one process; 0 (default): twice the processors, at least 8
+    waiting : maximum number of calls that wait for their turn, default 128; the next one is refused
+
+    Raises
+    ------
+    SettingsError
+        A number is not above 0, an issuer has no audience, or a claim is unknown.
+    """
+
+    state: str | None = None
+    roots: tuple[str, ...] = ()
+    issuer: str = ""
+    audience: str = ""
+    jwks: str = ""
+    leeway: float = 60.0
+    claims: Mapping[str, str] = field(default_factory=dict)
+    max_body: int = 16 << 20
+    max_upload: int = 256 << 20
+    max_question: int = 10_000
+    max_k: int = 200
+    max_seconds: float = 60.0
+    concurrency: int = 0
+    waiting: int = 128
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        for name in ("max_body", "max_upload", "max_question", "max_k", "max_seconds"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"serve.{name} is {getattr(self, name)}; choose a number above 0")
+        for name in ("concurrency", "leeway", "waiting"):
+            if not getattr(self, name) >= 0:
+                raise SettingsError(f"serve.{name} is {getattr(self, name)}; choose a number from 0")
+        if self.issuer and not self.audience:
+            raise SettingsError("serve.issuer is set, but serve.audience is empty; set the audience of the tokens")
+        unknown = self.claims.keys() - {"corpora", "rights", "groups"}
+        if unknown:
+            raise SettingsError(f"serve.claims has {min(unknown)!r}; it may name corpora, rights and groups")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings.
 
@@ -434,7 +493,7 @@ class Settings:
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
     wait : seconds that a writing call waits for the write lock, default None for no limit; 0 raises StoreLockedError at once
-    chunk, models, neo4j, opensearch, telemetry : settings of these parts
+    chunk, models, neo4j, opensearch, telemetry, serve : settings of these parts
 
     Raises
     ------
@@ -451,6 +510,7 @@ class Settings:
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)
     opensearch: OpenSearchSettings = field(default_factory=OpenSearchSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
 
     def __post_init__(self) -> None:
         """Check the name of the corpus, and the seconds."""
@@ -499,6 +559,7 @@ def load(path: str | Path | None = None, *, environment: Mapping[str, str] | Non
             models=replace(models, root=env.get("HLGRAPH_MODELS") or models.root),
             neo4j=_overridden(settings.neo4j, env, "HLGRAPH_NEO4J_", _OF_NEO4J),
             opensearch=_overridden(settings.opensearch, env, "HLGRAPH_OPENSEARCH_", _OF_OPENSEARCH),
+            serve=_overridden(settings.serve, env, "HLGRAPH_SERVE_", "state"),
         ),
         env,
         "HLGRAPH_",
@@ -567,7 +628,7 @@ def _check_keys(tree: Mapping[str, object], path: Path) -> None:
     """Reject unknown keys, so that a misspelt one is an error and not a default."""
     defaults = Settings()
     parts: list[tuple[str, Any, object]] = [("", defaults, tree)]
-    for name in ("chunk", "models", "neo4j", "opensearch", "telemetry"):
+    for name in ("chunk", "models", "neo4j", "opensearch", "telemetry", "serve"):
         parts.append((f"{name}.", getattr(defaults, name), tree.get(name)))
     for prefix, default, part in parts:
         known = [setting.name for setting in fields(default)]
@@ -653,6 +714,13 @@ def accounts_folder(settings: Settings) -> Path:
     if settings.store.startswith("hlgraph://"):
         return Path(place)
     return platformdirs.user_data_path("hlgraph") / "ledger" / checksum(place)[:_HASH_CHARACTERS]
+
+
+def server_folder(settings: Settings) -> Path:
+    """The folder of the keys, jobs and uploads of the server of a store. It is outside of the store, which may be replaced."""
+    if settings.serve.state:
+        return Path(settings.serve.state).expanduser()
+    return platformdirs.user_data_path("hlgraph") / "serve" / checksum(place_of(settings))[:_HASH_CHARACTERS]
 
 
 def quarantine_folder(settings: Settings) -> Path:

@@ -682,19 +682,20 @@ class HLGraph:
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
-    def stats(self, *, everything: bool = False) -> tuple[CorpusStats, ...]:
+    def stats(self, *, everything: bool = False, counts: bool = True) -> tuple[CorpusStats, ...]:
         """Counts of the records and relationships of this corpus; empty before its first ingest.
 
         Parameters
         ----------
         everything : every corpus of the store
+        counts : count; False leaves the counts out, which is quicker
 
         Returns
         -------
         tuple of CorpusStats
         """
         corpus, stores = None if everything else self.corpus, self._opened.stores
-        return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus))
+        return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=counts))
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.

@@ -62,6 +62,7 @@ GROUPS = [
     (name,)
     for name in (
         "models",
+        "keys",
         "cypher",
         "groups",
         "communities",

@@ -36,7 +36,7 @@ LAYERS = (
     ("answer",),
     ("ingest",),
     ("sdk", "evaluate", "align", "testing"),
-    ("cli", "integrations", "__main__"),
+    ("cli", "integrations", "serve", "__main__"),
 )
 STAGES = tuple(
     f"hlgraph.{name}" for name in ("read", "chunk", "extract", "resolve", "persist", "index", "retrieve", "answer")
@@ -76,6 +76,8 @@ IMPORT_NAMES = {
     "charset-normalizer": "charset_normalizer",
     "pdfminer.six": "pdfminer",
     "protobuf": "google",
+    "prometheus-client": "prometheus_client",
+    "pyjwt": "jwt",
     "python-docx": "docx",
     "python-pptx": "pptx",
     "graspologic-native": "graspologic_native",
@@ -96,6 +98,10 @@ HOME_OF_EXTRA = {
     ),
     "py2neo": ("hlgraph.integrations.py2neo",),
     "pytest": ("hlgraph.testing",),
+    **dict.fromkeys(
+        ("fastapi", "prometheus_client", "sse_starlette", "starlette", "uvicorn"),
+        ("hlgraph.serve.application", "hlgraph.serve.completions", "hlgraph.serve.routes"),
+    ),
 }
 
 
@@ -203,6 +209,31 @@ def opens_a_store_in_a_stage(each: Import) -> bool:
     return is_stage and is_within(each.target, "hlgraph.stores") and each.target not in known
 
 
+def reaches_below_the_sdk(each: Import) -> bool:
+    """Call the SDK: the server knows HLGraph, the vocabulary, and the reader of uploaded files; no store and no stage."""
+    known = (
+        "sdk.client",
+        "serve",
+        "errors",
+        "records",
+        "settings",
+        "progress",
+        "telemetry",
+        "text",
+        "stores.files",
+        "read",
+    )
+    types = ("ingest.report", "ingest.options", "models.accounts.budget", "retrieve", "answer")
+    homes = tuple(f"hlgraph.{name}" for name in (*known, *types))
+    is_package = each.target == "hlgraph"
+    return (
+        is_within(each.module, "hlgraph.serve")
+        and each.package == "hlgraph"
+        and not is_package
+        and not is_within(each.target, *homes)
+    )
+
+
 def makes_an_algorithm_impure(each: Import) -> bool:
     """Take it as an argument: algorithms know arrays, records and subgraphs; no clock, no log, no files, no network."""
     if not is_within(each.module, "hlgraph.algorithms"):
@@ -234,6 +265,9 @@ BREACHES: list[tuple[Callable[[Import], bool], str, str]] = [
     (knows_a_concrete_store, "hlgraph.sdk.client", "from hlgraph.stores.embedded import EmbeddedGraphStore"),
     (knows_a_concrete_store, "hlgraph.stores.neo4j.x", "import hlgraph.stores.embedded.rows"),
     (opens_a_store_in_a_stage, "hlgraph.retrieve.x", "from hlgraph.stores.open import open_stores"),
+    (reaches_below_the_sdk, "hlgraph.serve.service", "from hlgraph.stores.open import open_stores"),
+    (reaches_below_the_sdk, "hlgraph.serve.routes", "def f():\n    from hlgraph.ingest.delete import Deletion"),
+    (points_up, "hlgraph.sdk.client", "from hlgraph.serve.service import Service"),
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "import time"),
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "from hlgraph.settings import load"),
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "import graspologic_native"),
@@ -251,6 +285,7 @@ ALLOWED = [
     ("hlgraph.read.x", "if TYPE_CHECKING:\n    import pypdf"),
     ("hlgraph.where", "import lark"),
     ("hlgraph.cli.app", "from hlgraph import __version__"),
+    ("hlgraph.serve.application", "import uvicorn"),
 ]
 RULES = list(dict.fromkeys(rule for rule, _, _ in BREACHES))
 

@@ -1,0 +1,368 @@
+"""The server as an ASGI application: bounds, headers, metrics and problem documents around the routes; and its process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hlgraph import __version__, telemetry
+from hlgraph.errors import (
+    AccessError,
+    HLGraphError,
+    InputError,
+    LimitError,
+    SettingsError,
+    needs_extra,
+)
+from hlgraph.sdk.client import HLGraph
+from hlgraph.serve import completions
+from hlgraph.serve.access import Keys, StateFile
+from hlgraph.serve.routes import Gate, Server, add_routes, problem_response
+from hlgraph.serve.service import Service, opened
+from hlgraph.settings import Settings, server_folder, variables
+
+with needs_extra("server", "hlgraph serve"):
+    import prometheus_client
+    import uvicorn
+    from fastapi import FastAPI, Request, Response
+    from prometheus_client import multiprocess
+    from starlette.exceptions import HTTPException
+    from uvicorn.supervisors import Multiprocess
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_CHUNK_SECONDS: Final = 30.0  # that a client may take to send the next part of a body
+_GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
+_FORM_BYTES: Final = 1 << 20  # of an upload besides its files
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_NO_CONTENT: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_LOOPBACK: Final = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", re.IGNORECASE)
+
+
+class Metrics:
+    """Counts and times of requests, in the text format of Prometheus.
+
+    Parameters
+    ----------
+    folder : folder that the workers of a server share; None: it has one process
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._registry = registry = prometheus_client.CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = prometheus_client.Counter("hlgraph_requests", "Requests.", labels, registry=registry)
+        self.seconds = prometheus_client.Histogram(
+            "hlgraph_request_seconds", "Seconds from a request to the end of its answer.", ("route",), registry=registry
+        )
+        self.calls = prometheus_client.Gauge(
+            "hlgraph_calls", "Calls at work or waiting.", registry=registry, multiprocess_mode="livesum"
+        )
+
+    def text(self, calls: int) -> bytes:
+        """All metrics, of all workers."""
+        self.calls.set(calls)
+        registry = self._registry
+        if self._folder is not None:
+            registry = prometheus_client.CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry, path=str(self._folder))  # type: ignore[no-untyped-call]
+        return prometheus_client.generate_latest(registry)
+
+
+def application(service: Service, *, metrics_folder: Path | None = None, is_local: bool = False) -> FastAPI:
+    """The application of a service. Starting it begins the jobs; its end closes the service.
+
+    Parameters
+    ----------
+    service : the service layer
+    metrics_folder : see :class:`Metrics`
+    is_local : see :class:`Server`
+    """
+    settings = service.settings
+    running = settings.concurrency or max(8, 2 * (os.cpu_count() or 1))
+    server = Server(service, Gate(running, settings.waiting), Metrics(metrics_folder), is_local)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(service.start)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(server.gate.close)
+            await asyncio.to_thread(service.close)
+
+    app = FastAPI(
+        title="hlgraph",
+        version=__version__,
+        description="Cited answers from a graph of your documents.",
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.server = server
+    add_routes(app, server, more=completions.ROUTES, examples=completions.EXAMPLES)
+    completions.add_routes(app, server)
+    app.add_exception_handler(HLGraphError, _refuse)
+    app.add_exception_handler(HTTPException, _refuse)
+    app.add_exception_handler(Exception, _refuse)
+    app.add_middleware(Shell, server=server)
+    return app
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """The problem document of any error of a route."""
+    return problem_response(error, request.url.path)
+
+
+class Shell:
+    """Around every request: an id, the bounds of its body, the check of its host and origin, headers, and metrics.
+
+    Parameters
+    ----------
+    app : the application inside
+    server : what the routes work with
+    """
+
+    def __init__(self, app: ASGIApp, server: Server) -> None:
+        self._app = app
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the protocol of ASGI."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        identity = given if 1 <= len(given) <= 128 and given.isascii() and given.isprintable() else uuid.uuid4().hex
+        start, status = time.perf_counter(), 500
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = {name for name, _ in message["headers"]}
+                added = (*_HEADERS, _NO_CONTENT, (b"x-request-id", identity.encode()))
+                message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in own)]
+            await send(message)
+
+        with telemetry.correlated(identity):
+            try:
+                refusal = self._refusal(headers)
+                if refusal is not None:
+                    await problem_response(refusal)(scope, receive, sent)
+                else:
+                    await self._app(scope, self._bounded(headers, receive), sent)
+            finally:
+                route = getattr(scope.get("route"), "path", "none")
+                self._server.metrics.requests.labels(scope["method"], route, status).inc()
+                self._server.metrics.seconds.labels(route).observe(time.perf_counter() - start)
+
+    def _refusal(self, headers: dict[bytes, bytes]) -> HLGraphError | None:
+        """Why a request is refused before it is read: a page of another site sent it, or it is too large."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if origin and origin.partition("://")[2] != host:
+            return AccessError(
+                "pages of other sites may not call this server; call it from a program, or from its own page"
+            )
+        is_open = self._server.is_local and not self._server.service.needs_credentials
+        if is_open and not _LOOPBACK.fullmatch(host):
+            return AccessError(
+                f"without keys this server is for this machine alone, not for {host!r:.100}; call it at 127.0.0.1, or run "
+                "hlgraph keys add"
+            )
+        length = headers.get(b"content-length", b"0")
+        most = self._most(headers)
+        return _too_large(most) if length.isdigit() and int(length) > most else None
+
+    def _most(self, headers: dict[bytes, bytes]) -> int:
+        settings = self._server.service.settings
+        is_form = headers.get(b"content-type", b"").lower().startswith(b"multipart/")
+        return settings.max_upload + _FORM_BYTES if is_form else settings.max_body
+
+    def _bounded(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
+        """Receive the parts of a body within the bounds of size and time."""
+        most, size, is_read = self._most(headers), 0, False
+
+        async def bounded() -> Message:
+            nonlocal size, is_read
+            if is_read:
+                return await receive()  # waits for the client to go away
+            try:
+                message = await asyncio.wait_for(receive(), _CHUNK_SECONDS)
+            except TimeoutError as error:
+                raise HTTPException(
+                    408, f"no part of the body came within {_CHUNK_SECONDS:g} s; send it faster"
+                ) from error
+            size += len(message.get("body", b""))
+            is_read = not message.get("more_body", False)
+            if size > most:
+                raise _too_large(most)
+            return message
+
+        return bounded
+
+
+def _too_large(most: int) -> LimitError:
+    return LimitError(f"the body has more than {most:,} bytes, which is what this server accepts; send less at once")
+
+
+# The process.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """Where a server listens, and what it serves.
+
+    Attributes
+    ----------
+    host, port : address to bind; port 0: any free one
+    corpora : the corpora that it serves; None: all of the store
+    workers : number of processes
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    corpora: tuple[str, ...] | None = None
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not 0 <= self.port <= 65_535:
+            raise InputError(f"port is {self.port}; choose a number from 0 to 65,535")
+        if not 1 <= self.workers <= 64:
+            raise InputError(f"workers is {self.workers}; choose a number from 1 to 64")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def check_protected(settings: Settings, options: ServeOptions) -> None:
+    """Raise SettingsError if others could reach the server, and no key protects it.
+
+    Parameters
+    ----------
+    settings : of the store and the server
+    options : where it listens
+    """
+    if options.is_local or settings.serve.issuer:
+        return
+    state = StateFile(server_folder(settings))
+    try:
+        if any(key.revoked is None for key in Keys(state).list()):
+            return
+    finally:
+        state.close()
+    raise SettingsError(
+        f"{options.host} can be reached from other machines, and this server has no key; run hlgraph keys add NAME, or listen "
+        "at 127.0.0.1"
+    )
+
+
+def bound(options: ServeOptions) -> socket.socket:
+    """The socket of a server. Raises InputError if the address cannot be used."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((options.host, options.port))
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"{options.host}:{options.port} cannot be used ({error.strerror or error}); choose another --host or --port"
+        ) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def made(settings: Settings, options: ServeOptions, *, metrics_folder: Path | None = None) -> FastAPI:
+    """The application of one process, with its store.
+
+    Parameters
+    ----------
+    settings : of the store and the server
+    options : what it serves
+    metrics_folder : see :class:`Metrics`
+    """
+    if options.workers > 1:
+        threading.Thread(target=_end_with_parent, name="hlgraph-parent", daemon=True).start()
+    service = Service(opened(settings), corpora=options.corpora, is_open=options.is_local)
+    return application(service, metrics_folder=metrics_folder, is_local=options.is_local)
+
+
+def _end_with_parent() -> None:
+    """End this worker if the process that started it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket) -> None:
+    """Serve until the process is told to end (SIGINT, SIGTERM); running calls end first, and jobs begin again with the next start.
+
+    Parameters
+    ----------
+    settings : of the store and the server
+    options : what it serves
+    listener : see :func:`bound`
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        shared = Path(folder) if options.workers > 1 else None
+        config = uvicorn.Config(
+            partial(made, settings, options, metrics_folder=shared),
+            factory=True,
+            workers=options.workers,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        if shared is None:
+            uvicorn.Server(config).run(sockets=[listener])
+            return
+        with variables({"PROMETHEUS_MULTIPROC_DIR": folder}):
+            Multiprocess(config, sockets=[listener]).run()
+
+
+def served(graph: HLGraph, corpora: Sequence[str] | None = None) -> FastAPI:
+    """The application of an open graph, without a key, for programs that run it themselves and for tests.
+
+    Parameters
+    ----------
+    graph : the open store; the end of the application closes it
+    corpora : the corpora that it serves; None: all of the store
+    """
+    return application(Service(graph, corpora=corpora, is_open=True), is_local=True)
