@@ -127,7 +127,6 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     completions.add_routes(app, server)
     app.add_exception_handler(HLGraphError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
-    app.add_exception_handler(Exception, _refuse)
     app.add_middleware(Shell, server=server)
     return app
 
@@ -158,12 +157,12 @@ class Shell:
         headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         identity = given if 1 <= len(given) <= 128 and given.isascii() and given.isprintable() else uuid.uuid4().hex
-        start, status = time.perf_counter(), 500
+        start, status, is_begun = time.perf_counter(), 500, False
 
         async def sent(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, is_begun = message["status"], True
                 own = {name for name, _ in message["headers"]}
                 added = (*_HEADERS, _NO_CONTENT, (b"x-request-id", identity.encode()))
                 message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in own)]
@@ -176,6 +175,10 @@ class Shell:
                     await problem_response(refusal)(scope, receive, sent)
                 else:
                     await self._app(scope, self._bounded(headers, receive), sent)
+            except Exception as error:
+                if not is_begun:
+                    await problem_response(error, scope["path"])(scope, receive, sent)
+                raise
             finally:
                 route = getattr(scope.get("route"), "path", "none")
                 self._server.metrics.requests.labels(scope["method"], route, status).inc()

@@ -1,0 +1,781 @@
+"""The server in this process: every route, who may ask what, jobs, problem documents, and the document of the routes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jwt
+import msgspec
+import pytest
+from command_line import call
+from cryptography.hazmat.primitives.asymmetric import ec
+from fastapi.testclient import TestClient
+from pytest_httpserver import HTTPServer
+from thoroughness import cases
+
+import hlgraph
+from hlgraph.errors import InputError, SettingsError
+from hlgraph.records import Answer, Citation, Document, Evidence, Source
+from hlgraph.sdk.client import HLGraph
+from hlgraph.serve import completions, shapes
+from hlgraph.serve.access import Keys, StateFile
+from hlgraph.serve.application import ServeOptions, application, check_protected
+from hlgraph.serve.jobs import JobList
+from hlgraph.serve.service import Service
+from hlgraph.settings import ServeSettings, Settings
+from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.leakage import History, leaks
+
+URL = "http://127.0.0.1:8080"
+QUESTION = {"question": "Who designed the Aldane Bridge?"}
+DOCUMENTS = [
+    Document("notes/bridge", "Mara Quill designed the Aldane Bridge. It cost three million.", "Bridge", {"year": 1931}),
+    Document("notes/works", "Ivo Brandt paid for the Orsel Works. Petra Voss left Gannow.", "Works", {"year": 1940}),
+]
+
+
+class Open:
+    """A server in this process, and its client."""
+
+    def __init__(self, client: TestClient, service: Service) -> None:
+        self.client, self.service = client, service
+
+    def key(self, *, rights: tuple[str, ...] = ("read",), **options: Any) -> dict[str, str]:
+        """The header with a new key."""
+        text, _ = self.service.keys.add("test", rights=rights, **options)
+        return {"authorization": f"Bearer {text}"}
+
+    def done(self, location: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """A job, once it is over."""
+        for _ in range(400):
+            job: dict[str, Any] = self.client.get(location, headers=headers).json()
+            if job["state"] not in ("queued", "running"):
+                return job
+            time.sleep(0.02)
+        raise AssertionError(job)
+
+
+@contextmanager
+def serving(
+    folder: Path, *, is_open: bool = True, documents: list[Document] | None = None, **serve: Any
+) -> Iterator[Open]:
+    """A server of a new store, without a key unless ``is_open`` is False."""
+    settings = Settings(
+        store=f"hlgraph://{folder}/store", serve=ServeSettings(**{"state": str(folder / "state"), **serve}), wait=1.0
+    )
+    graph = HLGraph(settings, embedder=WordEmbedder())
+    if documents:
+        graph.ingest(documents)
+    service = Service(graph, is_open=is_open)
+    with TestClient(application(service, is_local=is_open), base_url=URL, raise_server_exceptions=False) as client:
+        yield Open(client, service)
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """A server of two notes, which tests only read."""
+    with serving(tmp_path_factory.mktemp("notes"), documents=DOCUMENTS) as server:
+        yield server
+
+
+def problem(response: Any, status: int) -> dict[str, Any]:
+    """The problem document of a response."""
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json"), (
+        response.text
+    )
+    tree: dict[str, Any] = response.json()
+    assert {"type", "title", "status", "detail", "mend", "retryable", "id"} <= tree.keys()
+    assert tree["mend"]
+    assert "Traceback" not in response.text
+    return tree
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """The server-sent events of a body, by name."""
+    pairs = []
+    for block in text.replace("\r\n", "\n").strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if "data" in fields:
+            pairs.append((fields.get("event", ""), fields["data"]))
+    return pairs
+
+
+# Questions
+
+
+def test_a_search_is_that_of_the_sdk(notes: Open) -> None:
+    for strategy in ("chunk", "auto"):
+        given = notes.client.post("/v1/corpora/default/search", json={**QUESTION, "strategy": strategy, "k": 3}).json()
+        expected = notes.service.graph.search(QUESTION["question"], strategy=strategy, k=3).evidence
+        assert [(piece["id"], piece["score"], piece["start"]) for piece in given["evidence"]] == [
+            (piece.id, piece.score, piece.start) for piece in expected
+        ]
+        assert given["evidence"][0]["source"] == {
+            "id": expected[0].source.id,
+            "uri": "notes/bridge",
+            "title": "Bridge",
+            "metadata": {"year": 1931},
+        }
+    only = {**QUESTION, "where": {"year": 1940}}
+    found = notes.client.post("/v1/corpora/default/search", json=only).json()["evidence"]
+    assert {piece["source"]["uri"] for piece in found} == {"notes/works"}
+
+
+def test_an_answer_is_one_document_or_the_same_as_events(notes: Open) -> None:
+    whole = notes.client.post("/v1/corpora/default/answer", json=QUESTION).json()
+    assert whole["answer"].startswith("Mara Quill designed the Aldane Bridge. [1]")
+    assert whole["citations"][0]["source"]["uri"] == "notes/bridge"
+    streamed = notes.client.post("/v1/corpora/default/answer", json=QUESTION, headers={"accept": "text/event-stream"})
+    named = events(streamed.text)
+    assert [name for name, _ in named] == ["plan", "evidence", "text", "sentence", "citation", "done"]
+    assert {**json.loads(named[-1][1]), "usage": None} == {**whole, "usage": None}
+    assert json.loads(named[2][1])["text"] == whole["answer"]
+
+
+def test_an_explanation_has_words_data_and_a_picture(notes: Open) -> None:
+    given = notes.client.post("/v1/corpora/default/explain", json={**QUESTION, "strategy": "path"}).json()
+    assert given["explanation"]["seeds"]
+    assert given["text"]
+    assert given["picture"].startswith("<svg")
+
+
+def test_a_state_has_an_etag_and_a_known_one_no_body(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        first = server.client.get("/v1/corpora/default/stats")
+        known = {"if-none-match": first.headers["etag"]}
+        assert first.json()["records"]["source"] == 2
+        assert server.client.get("/v1/corpora/default/stats", headers=known).status_code == 304
+        server.service.graph.delete("notes/works")
+        assert server.client.get("/v1/corpora/default/stats", headers=known).json()["records"]["source"] == 1
+
+
+def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        route = "/v1/corpora/default/merges"
+        asked = {"pairs": [["Petra Voss", "Mara Quill"]], "why": "the same person"}
+        (decision,) = server.client.post(route, json=asked).json()["decisions"]
+        assert (decision["verdict"], decision["made_by"], decision["why"]) == ("same", "local", "the same person")
+        (listed,) = server.client.get(route).json()["decisions"]
+        assert sorted(listed["names"].values()) == ["Mara Quill", "Petra Voss"]
+        assert server.client.delete(f"{route}/{decision['id']}").json()["decisions"][0]["id"] == decision["id"]
+        assert server.client.get(route).json()["decisions"] == []
+        problem(server.client.delete(f"{route}/{'0' * 32}"), 404)
+
+
+def test_communities_and_summaries_are_listed(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        server.service.graph.communities.build()
+        server.service.graph.hierarchy.build()
+        listed = server.client.get("/v1/corpora/default/communities?limit=1&names=2").json()
+        assert len(listed["communities"]) == 1
+        assert listed["communities"][0]["names"]
+        assert "summaries" in server.client.get("/v1/corpora/default/summaries").json()
+
+
+# Bad input
+
+BAD: tuple[tuple[str, str, Any, int], ...] = (
+    ("POST", "/v1/corpora/default/search", {}, 400),
+    ("POST", "/v1/corpora/default/search", {"question": ""}, 400),
+    ("POST", "/v1/corpora/default/search", {"question": "  "}, 400),
+    ("POST", "/v1/corpora/default/search", {"question": 7}, 400),
+    ("POST", "/v1/corpora/default/search", {"question": "x" * 10_001}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "k": 0}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "k": 201}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "strategy": "nearest"}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "colour": "red"}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "where": "year >"}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "where": {"no_such_field": 1}}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "where": {"year": {"$gt": 1}}}, 400),
+    ("POST", "/v1/corpora/default/search", {**QUESTION, "as_of": "yesterday"}, 400),
+    ("POST", "/v1/corpora/default/search", b"{", 400),
+    ("POST", "/v1/corpora/default/search", b"\xff\xfe", 400),
+    ("POST", "/v1/corpora/default/search", b"[" * 100_000, 400),
+    ("POST", "/v1/corpora/default/search", {"question": "\ud800"}, 400),
+    ("POST", "/v1/corpora/nowhere/search", QUESTION, 404),
+    ("POST", "/v1/corpora/default@history/search", QUESTION, 404),
+    ("POST", "/v1/corpora/a%00b/search", QUESTION, 400),
+    ("POST", "/v1/corpora/default/answer", {**QUESTION, "verify": "chat"}, 400),
+    ("POST", "/v1/corpora/default/answer", {**QUESTION, "choices": ["one"]}, 400),
+    ("POST", "/v1/corpora/default/ingest", {}, 400),
+    ("POST", "/v1/corpora/default/ingest", {"documents": [{"uri": "", "text": "x"}]}, 400),
+    ("POST", "/v1/corpora/default/ingest", {"paths": ["/etc/passwd"]}, 403),
+    ("POST", "/v1/corpora/default/ingest", {"documents": [{"uri": "a", "text": "x"}], "options": {"max_usd": 1}}, 400),
+    ("DELETE", f"/v1/corpora/default/sources/{'0' * 32}", None, 404),
+    ("GET", "/v1/corpora/default/merges?limit=0", None, 400),
+    ("GET", "/v1/corpora/default/merges?limit=1&limit=2", None, 400),
+    ("GET", "/v1/corpora/default/merges?colour=red", None, 400),
+    ("GET", "/v1/corpora/nowhere/stats", None, 404),
+    ("GET", f"/v1/jobs/{'0' * 32}", None, 404),
+    ("GET", "/v1/jobs/x/events", None, 404),
+    ("GET", "/v1/models/nowhere", None, 404),
+    ("GET", "/v1/nothing", None, 404),
+    ("PUT", "/v1/corpora", None, 405),
+    ("POST", "/v1/chat/completions", {"model": "default", "messages": []}, 400),
+    ("POST", "/v1/chat/completions", {"model": "default", "messages": [{"role": "system", "content": "x"}]}, 400),
+    ("POST", "/v1/chat/completions", {"model": "nowhere", "messages": [{"role": "user", "content": "x"}]}, 404),
+)
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), BAD)
+def test_bad_input_is_one_problem_document(notes: Open, method: str, path: str, body: Any, status: int) -> None:
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    response = notes.client.request(method, path, content=content, headers={"content-type": "application/json"})
+    tree = problem(response, status)
+    assert tree["status"] == status
+    assert tree["id"] == response.headers["x-request-id"]
+    if path.startswith("/v1/chat"):
+        assert tree["error"]["message"] == tree["detail"]
+
+
+def test_a_body_of_another_kind_or_too_large_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path, max_body=2_000, max_upload=3_000, documents=DOCUMENTS) as server:
+        post = server.client.post
+        problem(post("/v1/corpora/default/search", content=b"{}", headers={"content-type": "text/plain"}), 415)
+        problem(post("/v1/corpora/default/search", json={"question": "x" * 3_000}), 413)
+
+        def parts() -> Iterator[bytes]:  # no content-length says how much comes
+            yield b'{"question": "'
+            for _ in range(100):
+                yield b"x" * 100
+            yield b'"}'
+
+        chunked = post("/v1/corpora/default/search", content=parts(), headers={"content-type": "application/json"})
+        problem(chunked, 413)
+        problem(post("/v1/corpora/default/ingest", files={"files": ("a.txt", b"x" * 1_100_000)}), 413)
+        assert list((tmp_path / "state" / "incoming").rglob("a.txt")) == []
+
+
+def test_a_bug_says_nothing_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> object:
+        raise ZeroDivisionError("the secret of the house")
+
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        monkeypatch.setattr(server.service, "search", broken)
+        response = server.client.post("/v1/corpora/default/search", json=QUESTION)
+        assert "secret" not in response.text
+        assert problem(response, 500)["detail"] == "the server failed; this is a bug in hlgraph"
+
+
+def test_more_calls_than_wait_are_refused_before_they_hurt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path, concurrency=1, waiting=1, documents=DOCUMENTS) as server:
+        goes_on, real = threading.Event(), server.service.search
+
+        def slow(*args: Any, **named: Any) -> Any:
+            goes_on.wait(10)
+            return real(*args, **named)
+
+        monkeypatch.setattr(server.service, "search", slow)
+        statuses: list[int] = []
+
+        def ask() -> None:
+            statuses.append(server.client.post("/v1/corpora/default/search", json=QUESTION).status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        while server.client.app.state.server.gate.calls < 2:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        refused = server.client.post("/v1/corpora/default/search", json=QUESTION)
+        assert problem(refused, 429)["retryable"]
+        assert int(refused.headers["retry-after"]) >= 1
+        goes_on.set()
+        for thread in threads:
+            thread.join()
+        assert statuses == [200, 200]
+
+
+def test_a_call_that_takes_too_long_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path, max_seconds=0.1, documents=DOCUMENTS) as server:
+        monkeypatch.setattr(server.service, "search", lambda *_, **__: time.sleep(0.3))
+        assert problem(server.client.post("/v1/corpora/default/search", json=QUESTION), 504)["retryable"]
+
+
+def test_other_sites_and_other_names_of_this_machine_are_refused(notes: Open) -> None:
+    for headers in ({"origin": "http://evil.example"}, {"origin": "null"}, {"host": "evil.example"}):
+        problem(notes.client.get("/v1/corpora", headers=headers), 403)
+    assert notes.client.get("/v1/corpora", headers={"origin": URL}).status_code == 200
+    headers = notes.client.get("/v1/health").headers
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert not [name for name in headers if name.startswith("access-control")]
+    assert "set-cookie" not in headers
+
+
+# Who may ask
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """A server that needs a key, with two corpora."""
+    folder = tmp_path_factory.mktemp("locked")
+    with serving(folder, is_open=False, documents=DOCUMENTS) as server:
+        server.service.graph.in_corpus("other").ingest(DOCUMENTS)
+        yield server
+
+
+def test_a_key_opens_its_corpora_and_no_other(locked: Open) -> None:
+    get, post = locked.client.get, locked.client.post
+    problem(get("/v1/corpora"), 401)
+    assert get("/v1/corpora").headers["www-authenticate"] == "Bearer"
+    problem(get("/v1/corpora", headers={"authorization": "Bearer hlg_000000000000_" + "x" * 43}), 401)
+    problem(get("/v1/corpora", headers={"authorization": "Basic eA=="}), 401)
+    key = locked.key(corpora=["default"])
+    assert [corpus["name"] for corpus in get("/v1/corpora", headers=key).json()["corpora"]] == ["default"]
+    assert post("/v1/corpora/default/search", json=QUESTION, headers=key).status_code == 200
+    hidden = problem(post("/v1/corpora/other/search", json=QUESTION, headers=key), 404)
+    absent = problem(post("/v1/corpora/absent/search", json=QUESTION, headers=key), 404)
+    assert hidden["detail"].replace("other", "absent") == absent["detail"]
+    assert get("/v1/models", headers=key).json()["data"][0]["id"] == "default"
+    problem(get("/v1/models/other", headers=key), 404)
+
+
+def test_a_right_is_needed_and_includes_those_before_it(locked: Open) -> None:
+    client, documents = locked.client, {"documents": [{"uri": "notes/new", "text": "Ada left Bremen."}]}
+    reader, writer, operator = (locked.key(rights=(right,)) for right in ("read", "write", "operate"))
+    assert (
+        "right to write"
+        in problem(client.post("/v1/corpora/new/ingest", json=documents, headers=reader), 403)["detail"]
+    )
+    problem(client.post("/v1/corpora/default/merges", json={"pairs": [["a", "b"]]}, headers=writer), 403)
+    problem(client.get("/v1/metrics", headers=writer), 403)
+    started = client.post("/v1/corpora/new/ingest", json=documents, headers=writer)
+    assert started.status_code == 202
+    assert locked.done(started.headers["location"], writer)["report"]["sources"]["added"] == 1
+    problem(client.get(started.headers["location"], headers=locked.key(rights=("write",))), 404)
+    assert client.get(started.headers["location"], headers=operator).status_code == 200
+    assert client.get("/v1/corpora/new/jobs", headers=locked.key(rights=("write",))).json() == {"jobs": []}
+    assert client.get("/v1/metrics", headers=operator).text.count("hlgraph_requests_total{") > 1
+    assert client.get("/v1/ready", headers=operator).json()["checks"]
+    assert client.get("/v1/ready").json() == {"status": "ok", "version": hlgraph.__version__, "checks": []}
+
+
+def test_a_revoked_or_expired_key_is_refused_from_the_next_request_on(locked: Open) -> None:
+    text, key = locked.service.keys.add("short", rights=("read",))
+    header = {"authorization": f"Bearer {text}"}
+    assert locked.client.get("/v1/corpora", headers=header).status_code == 200
+    locked.service.keys.revoke(key.id)
+    problem(locked.client.get("/v1/corpora", headers=header), 401)
+    problem(locked.client.get("/v1/corpora", headers=locked.key(days=1e-9)), 401)
+
+
+def test_the_command_line_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
+    state = ["--state", str(tmp_path / "state")]
+    made = json.loads(call("keys", "add", "page", "--corpus", "news", "--group", "board", *state, "--json").out)
+    assert made["rights"] == ["read"]
+    assert made["groups"] == ["board"]
+    assert made["key"] not in call("keys", "list", *state).out
+    assert made["key"].rpartition("_")[2].encode() not in (tmp_path / "state" / "state-1.sqlite").read_bytes()
+    assert call("keys", "revoke", made["id"], *state).code == 0
+    assert "revoked" in call("keys", "list", *state).out
+    assert call("keys", "add", "x", "--right", "own", *state).code == 2
+    assert call("keys", "add", "x", "--right", "operate", "--group", "board", *state).code == 2
+    assert call("keys", "revoke", "0", *state).code == 2
+
+
+def test_others_reach_a_server_with_a_key_only(tmp_path: Path) -> None:
+    settings = Settings(store=f"hlgraph://{tmp_path}/store", serve=ServeSettings(state=str(tmp_path / "state")))
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):  # noqa: S104 - refused
+        with pytest.raises(SettingsError, match="keys add"):
+            check_protected(settings, ServeOptions(host=host))
+    for host in ("127.0.0.1", "::1", "localhost"):
+        check_protected(settings, ServeOptions(host=host))
+    _, key = Keys(StateFile(tmp_path / "state")).add("x")
+    check_protected(settings, ServeOptions(host="0.0.0.0"))  # noqa: S104
+    Keys(StateFile(tmp_path / "state")).revoke(key.id)
+    with pytest.raises(SettingsError):
+        check_protected(settings, ServeOptions(host="0.0.0.0"))  # noqa: S104
+    with serving(tmp_path) as server:
+        problem(server.client.get("/v1/corpora"), 401)  # a server whose keys are all revoked is not open again
+
+
+def test_a_token_of_the_issuer_names_corpora_rights_and_groups(tmp_path: Path) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(private.public_key()))
+    with HTTPServer(threaded=True) as issuer:
+        issuer.expect_request("/.well-known/openid-configuration").respond_with_json(
+            {"jwks_uri": issuer.url_for("/keys")}
+        )
+        issuer.expect_request("/keys").respond_with_json(
+            {"keys": [{**public, "kid": "one", "use": "sig", "alg": "ES256"}]}
+        )
+        name = issuer.url_for("")
+        claims = {
+            "iss": name,
+            "aud": "hlgraph",
+            "sub": "ada",
+            "exp": time.time() + 60,
+            "hlgraph_corpora": ["default"],
+            "groups": ["board"],
+        }
+
+        def token(*, key: Any = private, kid: str = "one", algorithm: str = "ES256", **others: Any) -> dict[str, str]:
+            text = jwt.encode({**claims, **others}, key, algorithm=algorithm, headers={"kid": kid})
+            return {"authorization": f"Bearer {text}"}
+
+        with serving(
+            tmp_path, is_open=False, issuer=name, audience="hlgraph", leeway=5.0, documents=DOCUMENTS
+        ) as server:
+            ask = lambda headers: server.client.get("/v1/corpora", headers=headers)  # noqa: E731
+            assert [corpus["name"] for corpus in ask(token()).json()["corpora"]] == ["default"]
+            assert ask(token(exp=time.time() - 3)).status_code == 200  # within the leeway
+            for refused in (
+                token(exp=time.time() - 30),
+                token(aud="another"),
+                token(iss="http://evil.example"),
+                token(kid="two"),
+                token(key=ec.generate_private_key(ec.SECP256R1())),
+                token(key="x" * 64, algorithm="HS256"),
+                token(key=None, algorithm="none"),
+                {"authorization": "Bearer a.b.c"},
+            ):
+                problem(ask(refused), 401)
+            assert ask(token(hlgraph_corpora=[])).json() == {"corpora": []}
+            who = server.service.principal(token(hlgraph_rights="write")["authorization"].removeprefix("Bearer "))
+            assert (who.name, who.groups, who.has("write"), who.has("operate")) == (
+                "token:ada",
+                ("board",),
+                True,
+                False,
+            )
+
+
+# Groups
+
+
+class RestView:
+    """A caller of the leakage kit who asks over HTTP; what comes back has the shape that the kit reads."""
+
+    def __init__(self, client: TestClient, headers: Mapping[str, str]) -> None:
+        self._client, self._headers = client, headers
+
+    def _ask(self, route: str, body: dict[str, Any]) -> Any:
+        asked = {name: value for name, value in body.items() if value is not None}
+        response = self._client.post(f"/v1/corpora/default/{route}", json=asked, headers=self._headers)
+        if response.status_code != 200:
+            raise InputError(response.json()["detail"])
+        return response.json()
+
+    def search(self, question: str, *, explain: bool = False, **options: Any) -> Any:
+        tree = self._ask("explain", {"question": question, **options})
+        explanation = tree["explanation"]
+        parts = {
+            name: [SimpleNamespace(**part) for part in explanation[name]]
+            for name in ("steps", "seeds", "hops", "paths")
+        }
+        picture = SimpleNamespace(**explanation["graph"])
+        rest = {name: explanation[name] for name in ("round_trips", "version", "calls", "stores")}
+        return SimpleNamespace(
+            evidence=[_evidence(piece) for piece in tree["evidence"]],
+            explain=SimpleNamespace(**parts, **rest, graph=picture),
+            communities=(),
+            calibration=None,
+        )
+
+    def answer(self, question: str, **options: Any) -> Answer:
+        tree = self._ask("answer", {"question": question, **options})
+        cited = tuple(Citation(piece["number"], _evidence(piece)) for piece in tree["citations"])
+        sentences = msgspec.convert(tree["sentences"], tuple[hlgraph.AnswerSentence, ...])
+        return Answer(question, tree["answer"], cited, is_supported=tree["is_supported"], sentences=sentences)
+
+
+def _evidence(piece: Mapping[str, Any]) -> Evidence:
+    named = piece["source"]
+    source = Source(named["id"], "default", named["uri"], named["title"], "", named["metadata"])
+    kind = {"statement": "statement_id", "summary": "summary_id"}.get(piece["kind"])
+    return Evidence(
+        piece["text"],
+        piece["score"],
+        piece["chunk_id"],
+        piece["start"],
+        piece["end"],
+        source,
+        why=piece["why"],
+        labels=tuple(piece["labels"]),
+        rests_on=tuple(_evidence(part) for part in piece["rests_on"]),
+        **({kind: piece["id"]} if kind else {}),
+    )
+
+
+class RestGraph:
+    """An operator of the leakage kit, whose callers ask over HTTP with keys of their groups."""
+
+    def __init__(self, server: Open) -> None:
+        self._server = server
+        self.ingest = server.service.graph.ingest
+        self.ingestion = server.service.graph.ingestion
+        self.corpus = "default"
+
+    def as_caller(self, groups: Any) -> RestView:
+        return RestView(self._server.client, self._server.key(groups=sorted(groups)))
+
+
+@pytest.mark.parametrize("seed", range(cases(1, 12)))
+def test_nothing_leaks_over_http(tmp_path: Path, seed: int) -> None:
+    numbers = iter(range(100))
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        with serving(tmp_path / str(next(numbers)), is_open=False) as server:
+            yield RestGraph(server)
+
+    history = History.of(seed)
+    with serving(tmp_path / "own", is_open=False) as server:
+        history.run(server.service.graph)
+        graph: Any = RestGraph(server)
+        assert leaks(graph, history, opened=opened, strategies=("chunk", "path"), modes=("text",), seed=seed) == []
+
+
+def test_what_lists_a_corpus_with_groups_is_for_who_operates(tmp_path: Path) -> None:
+    groups = [replace(DOCUMENTS[0], metadata={"acl": "board"}), DOCUMENTS[1]]
+    with serving(tmp_path, is_open=False, documents=groups) as server:
+        for path in ("stats", "communities", "summaries", "merges"):
+            for key in (server.key(), server.key(groups=["board"])):
+                response = server.client.get(f"/v1/corpora/default/{path}", headers=key)
+                problem(response, 403)
+                assert "etag" not in response.headers
+            assert (
+                server.client.get(f"/v1/corpora/default/{path}", headers=server.key(rights=("operate",))).status_code
+                == 200
+            )
+        problem(server.client.post("/v1/corpora/default/search", json=QUESTION, headers=server.key()), 403)
+        write = server.key(rights=("write",), groups=["board"])
+        for acl, status in (("board", 202), ("public", 403)):
+            documents = {"documents": [{"uri": f"new/{acl}", "text": "Ada left Bremen.", "metadata": {"acl": acl}}]}
+            assert server.client.post("/v1/corpora/default/ingest", json=documents, headers=write).status_code == status
+
+
+# Jobs
+
+
+def test_an_ingest_is_a_job_that_is_stored_before_it_is_answered(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        server.service.jobs.wake = threading.Event()
+        started = server.client.post(
+            "/v1/corpora/new/ingest",
+            json={"documents": [{"uri": "a", "text": "Ada left Bremen.", "metadata": {"n": [1, 2]}}]},
+        )
+        stored = JobList(StateFile(tmp_path / "state")).find(started.json()["id"])
+        assert stored is not None
+        assert started.headers["location"] == f"/v1/jobs/{stored.id}"
+        job = server.done(started.headers["location"])
+        assert (job["state"], job["report"]["sources"]["added"], job["report"]["failed"]) == ("done", 1, [])
+        named = events(server.client.get(f"/v1/jobs/{stored.id}/events").text)
+        assert named[-1][0] == "done"
+        assert json.loads(named[-1][1]) == job
+        assert server.client.get("/v1/corpora/new/jobs").json()["jobs"] == [job]
+        assert list((tmp_path / "state" / "jobs").iterdir()) == []
+
+
+def test_uploaded_files_are_sources_under_their_names(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        files = [
+            ("files", ("docs/bridge.md", b"# Bridge\n\nMara Quill designed the Aldane Bridge.")),
+            ("files", ("people.csv", b"id,text\n7,Petra Voss left Gannow.\n8,Ivo Brandt left Gannow.\n")),
+            ("files", ("broken.pdf", b"%PDF-1.4 nothing")),
+        ]
+        started = server.client.post("/v1/corpora/default/ingest", files=files, data={"options": '{"acl": ["public"]}'})
+        job = server.done(started.headers["location"])
+        assert job["report"]["sources"]["added"] == 3
+        assert [failure["uri"] for failure in job["report"]["failed"]] == ["upload:broken.pdf"]
+        assert str(tmp_path) not in json.dumps(job)
+        found = server.client.post(
+            "/v1/corpora/default/search", json=QUESTION, headers=server.key(groups=["public"])
+        ).json()
+        assert {piece["source"]["uri"] for piece in found["evidence"]} == {
+            "upload:docs/bridge.md",
+            "upload:people.csv#7",
+            "upload:people.csv#8",
+        }
+        operator = server.key(rights=("operate",))
+        (source,) = {piece["source"]["id"] for piece in found["evidence"] if piece["source"]["uri"].endswith(".md")}
+        gone = server.client.delete(f"/v1/corpora/default/sources/{source}", headers=operator)
+        assert gone.json()["report"]["sources"]["removed"] == 1
+        for wrong in ({}, {"files": ("..", b"x")}, {"other": ("a.md", b"x")}):
+            problem(
+                server.client.post("/v1/corpora/default/ingest", files=wrong or None, headers=operator),
+                415 if not wrong else 400,
+            )
+
+
+def test_a_write_with_a_key_of_its_own_is_done_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        once = {"idempotency-key": "first"}
+        first = server.client.post("/v1/corpora/default/ingest", json=body, headers=once)
+        again = server.client.post("/v1/corpora/default/ingest", json=body, headers=once)
+        assert (again.status_code, again.content, again.headers["idempotent-replayed"]) == (202, first.content, "true")
+        problem(server.client.post("/v1/corpora/default/ingest", json={**body, "options": {}}, headers=once), 400)
+        problem(server.client.post("/v1/corpora/default/ingest", json=body, headers={"idempotency-key": "a b"}), 400)
+        assert len(server.client.get("/v1/corpora/default/jobs").json()["jobs"]) == 1
+        server.done(first.headers["location"])
+        refused = server.client.delete(f"/v1/corpora/default/merges/{'0' * 32}", headers={"idempotency-key": "second"})
+        problem(refused, 404)
+        problem(
+            server.client.delete(f"/v1/corpora/default/merges/{'0' * 32}", headers={"idempotency-key": "second"}), 404
+        )
+
+
+def test_paths_are_read_under_the_roots_of_the_operator_only(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root, outside):
+        folder.mkdir()
+        (folder / "a.md").write_text("Ada left Bremen.")
+    (root / "link").symlink_to(outside)
+    with serving(tmp_path, roots=(str(root), "s3://docs/in")) as server:
+        for path in (
+            str(outside / "a.md"),
+            str(root / "link" / "a.md"),
+            str(root / ".." / "outside" / "a.md"),
+            f"{root}/*.md",
+            f"{root}2/a.md",
+            "a.md",
+            "-",
+            "sql:x",
+            "s3://docs/inner",
+            "s3://docs/in/../out",
+            "s3://other/in",
+        ):
+            refused = problem(server.client.post("/v1/corpora/default/ingest", json={"paths": [path]}), 403)
+            assert "root" in refused["detail"]
+        started = server.client.post("/v1/corpora/default/ingest", json={"paths": [str(root / "a.md")]})
+        assert server.done(started.headers["location"])["report"]["sources"]["added"] == 1
+
+
+def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> None:
+    body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        with server.service.graph.ingestion.opened.stores.graph.lock("default"):
+            first = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
+            second = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
+            assert server.client.post(f"{second}/cancel").json()["state"] == "cancelled"
+            for _ in range(200):
+                if server.client.get(first).json()["state"] == "running":
+                    break
+                time.sleep(0.02)
+            server.client.post(f"{first}/cancel")
+            assert server.done(first)["state"] == "cancelled"
+        third = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
+        assert server.done(third)["state"] == "done"
+        assert server.client.post(f"{third}/cancel").json()["state"] == "done"
+
+
+def test_a_job_that_kills_its_server_again_and_again_is_interrupted(tmp_path: Path) -> None:
+    state = StateFile(tmp_path)
+    jobs = JobList(state)
+    jobs.begin()
+    with jobs.incoming() as folder:
+        job = jobs.start("default", folder, owner="local", about={})
+    for _ in range(3):
+        assert jobs.claim(set()) is not None
+        jobs.recover()
+    ended = jobs.find(job.id)
+    assert ended is not None
+    assert ended.state == "interrupted"
+    assert ended.problem is not None
+    assert ended.problem["mend"].startswith("send what it was given again")
+    assert list((tmp_path / "jobs").iterdir()) == []
+    jobs.end()
+    state.close()
+
+
+# The interface of OpenAI
+
+
+def test_tasks_of_open_webui_are_answered_without_a_search(notes: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes.service, "answer", lambda *_, **__: pytest.fail("a task was searched"))
+    task = '### Task:\nSuggest {} for the chat.\n### Output:\nJSON format: {{ "{}": [] }}\n<chat_history>\nUSER: Who built it?\n'
+    for name, expected in (("title", "Who built it?"), ("tags", []), ("follow_ups", []), ("queries", [])):
+        message = {"role": "user", "content": task.format(name, name)}
+        reply = notes.client.post("/v1/chat/completions", json={"model": "default", "messages": [message]}).json()
+        assert json.loads(reply["choices"][0]["message"]["content"]) == {name: expected}
+
+
+# The document of the routes
+
+
+def test_the_examples_are_what_the_classes_take_and_give() -> None:
+    for name, example in {**shapes.EXAMPLES, **completions.EXAMPLES}.items():
+        assert type(example).__name__ == name
+        assert msgspec.convert(msgspec.to_builtins(example), type(example)) == example
+
+
+def test_the_document_describes_every_route_with_examples(notes: Open) -> None:
+    document = notes.client.get("/v1/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    served = {
+        (method.lower(), route.path.replace(":path", ""))
+        for route in notes.client.app.routes  # type: ignore[attr-defined]
+        for method in getattr(route, "methods", ())
+        if method != "HEAD" and route.path != "/v1/openapi.json"
+    }
+    described = {(method, path) for path, methods in document["paths"].items() for method in methods}
+    assert described == served
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            contents = [response.get("content", {}) for response in operation["responses"].values()]
+            contents.append(operation.get("requestBody", {}).get("content", {}))
+            assert all(media["example"] for content in contents for media in content.values()), operation["operationId"]
+
+
+def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -> None:
+    import hypothesis
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
+
+    with serving(tmp_path, documents=DOCUMENTS, max_seconds=20.0) as server:
+        schema = schemathesis.openapi.from_dict(server.client.get("/v1/openapi.json").json())
+        checks = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+        statuses: dict[int, int] = {}
+
+        def check(case: schemathesis.Case) -> None:
+            given = case.as_transport_kwargs(base_url=URL)
+            response = server.client.request(**{name: value for name, value in given.items() if name != "cookies"})
+            statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
+            case.validate_response(response, checks=checks)
+
+        few = hypothesis.settings(
+            max_examples=cases(3, 300), deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+        )
+        for result in schema.get_all_operations():
+            operation = result.ok()
+            if operation.path.endswith("/events"):
+                continue  # which end with their job
+            strategy = operation.as_strategy()
+            few(hypothesis.given(case=strategy)(check))()
+        assert statuses.get(200, 0) > 0
+        assert not [status for status in statuses if status >= 500]
+
+
+# The audit
+
+
+def test_the_audit_names_who_did_what_and_no_text(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        answer = server.client.post("/v1/corpora/default/answer", json=QUESTION, headers={"x-request-id": "r-1"}).json()
+        server.client.post("/v1/corpora/default/answer", json=QUESTION, headers={"accept": "text/event-stream"})
+        server.client.delete(f"/v1/corpora/default/sources/{answer['citations'][0]['source']['id']}")
+        text = (tmp_path / "state" / "audit.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [(line["who"], line["what"], line["corpus"]) for line in lines] == [
+        ("local", "answer", "default"),
+        ("local", "answer", "default"),
+        ("local", "delete", "default"),
+    ]
+    assert lines[0]["ids"] == [piece["id"] for piece in answer["citations"]]
+    assert lines[0]["request"] == "r-1"
+    assert "Aldane" not in text
+    assert "Bridge" not in text
