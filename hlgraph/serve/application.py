@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _CHUNK_SECONDS: Final = 30.0  # that a client may take to send the next part of a body
 _GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
+_WORKER_SECONDS: Final = 60  # that a worker may take to start, or to answer its parent, before it is replaced
 _FORM_BYTES: Final = 1 << 20  # of an upload besides its files
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
@@ -352,6 +353,7 @@ def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket)
             server_header=False,
             date_header=True,
             timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_worker_healthcheck=_WORKER_SECONDS,
         )
         if shared is None:
             uvicorn.Server(config).run(sockets=[listener])
