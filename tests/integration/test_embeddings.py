@@ -202,6 +202,8 @@ def test_a_process_with_the_old_model_continues_or_is_told_what_to_do(store: Pat
 
 
 def test_bad_calls_change_nothing(store: Path) -> None:
+    with connect(store, corpus="a@vectors-b") as graph, pytest.raises(InputError, match="name of a set of vectors"):
+        graph.ingest(documents(1))
     with connect(store) as graph:
         for call, message in (
             (lambda: graph.embeddings.build(OLD), "has vectors of old/32 already"),
