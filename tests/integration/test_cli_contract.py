@@ -25,6 +25,7 @@ from command_line import call
 from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 from sample_vectors import copied
+from tiny_model import make_model
 
 from hlgraph.cli.command import CHATTY, DRIVERS
 from hlgraph.cli.output import bulk_tree
@@ -175,6 +176,37 @@ def test_holds_and_receipts(place: Path) -> None:
     assert_snapshot("hold-list", listed)
     assert_snapshot("hold-release", released)
     assert_snapshot("receipts-verify", verified, {**compared, "returned": ["id"]})
+
+
+def test_embeddings(place: Path) -> None:
+    """Another model, by the name of its folder; the process that has the old one in its settings searches by the new one."""
+    corpus, model = ("--corpus", "sets"), make_model(place / "tiny")
+    (place / "bridge.txt").write_text("The keeper built a bridge. The old ferry had a lamp.")
+    silent("ingest", place / "bridge.txt", *corpus)
+    asked = ("search", "Who built the bridge?", "--strategy", "statement", *corpus)
+    before = silent(*asked)
+    planned = silent("embeddings", "plan", model, *corpus)
+    built = silent("embeddings", "build", model, *corpus)
+    assert (built["texts"], built["missing"]) == (planned["texts"], 0)
+    assert silent(*asked)["evidence"] == before["evidence"]
+    verified = silent("embeddings", "verify", "--question", "Who built the bridge?", *corpus)
+    switched = silent("embeddings", "switch", *corpus)
+    after = silent(*asked)
+    assert after["evidence"]
+    assert after["evidence"] != before["evidence"]
+    listed = silent("embeddings", "list", *corpus)
+    assert [one["state"] for one in listed["sets"]] == ["current", "previous"]
+    silent("ingest", place / "bridge.txt", *corpus)
+    returned = silent("embeddings", "rollback", *corpus)
+    assert silent(*asked)["evidence"] == before["evidence"]
+    dropped = silent("embeddings", "drop", *corpus)
+    assert call("embeddings", "plan", "nowhere", *corpus).code == 4
+    assert_snapshot("embeddings-plan", planned)
+    assert_snapshot("embeddings-build", built)
+    assert_snapshot("embeddings-verify", verified)
+    assert_snapshot("embeddings-switch", switched, returned)
+    assert_snapshot("embeddings-list", listed)
+    assert_snapshot("embeddings-drop", dropped)
 
 
 def test_search(place: Path) -> None:
