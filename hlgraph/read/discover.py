@@ -122,6 +122,16 @@ def expected(
     return count, size
 
 
+def is_missing(path: str) -> bool:
+    """Whether a path is the name of a file or folder that does not exist; not a glob, an address, a query or standard input."""
+    if path == STDIN or is_s3(path) or is_query(path) or path.startswith("s3:/") or glob.has_magic(path):
+        return False
+    try:
+        return bool(path) and _is_nameable(path) and not os.path.lexists(path)
+    except (OSError, ValueError):
+        return False
+
+
 def size_of(source: Input) -> int:
     """Size of a file, bytes; 0 if the source is not a file. A file that is gone counts as 0, and reading it reports that."""
     try:

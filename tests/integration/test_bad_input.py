@@ -149,8 +149,8 @@ def test_another_model_is_refused_for_writing_and_for_searching(graph: HLGraph, 
         (lambda g: g.delete(["file:///nowhere.txt"]), errors.UnknownNameError, "nothing was deleted"),
         (lambda g: g.delete(), errors.InputError, "one way"),
         (lambda g: g.in_corpus("nowhere").delete(everything=True), errors.UnknownNameError, "nowhere"),
-        (lambda g: g.ingest("x", format="docs"), errors.UnknownNameError, "docs"),
-        (lambda g: g.ingest("x", extract="precomputed"), errors.InputError, "extractions="),
+        (lambda g: g.ingest(".", format="docs"), errors.UnknownNameError, "docs"),
+        (lambda g: g.ingest(".", extract="precomputed"), errors.InputError, "extractions="),
     ],
 )
 def test_unusable_requests_say_what_why_and_the_mend(
