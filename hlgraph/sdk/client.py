@@ -1057,8 +1057,8 @@ def connect(
 
     Parameters
     ----------
-    target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), a settings file (``hlgraph.yaml``), settings, or None:
-        what the environment says; passwords come from the environment or the file
+    target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), the folder of an embedded store (``./folder``), a settings file
+        (``hlgraph.yaml``), settings, or None: what the environment says; passwords come from the environment or the file
     vectors : the url of the vector store if ``target`` is a graph server, such as ``https://localhost:9200``
     corpus : the corpus, if not that of the settings
     embedder, reranker, chat : see :class:`HLGraph`

@@ -50,7 +50,6 @@ def _bad_files(folder: Path) -> dict[str, str]:
     from pypdf import PdfWriter
 
     (folder / "latin.txt").write_bytes("Grüße aus Tessing".encode() + b"\xff")  # UTF-8 with a damaged byte
-    (folder / "empty.md").write_text("")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 20)
     (folder / "missing.txt").symlink_to(folder / "nowhere")
     with (folder / "line.txt").open("wb") as out:
@@ -67,7 +66,6 @@ def _bad_files(folder: Path) -> dict[str, str]:
     (folder / "rows.jsonl").write_text("\n".join(rows))
     return {
         "latin.txt": "--encoding",
-        "empty.md": "empty",
         "binary.txt": "binary",
         "missing.txt": "",
         "line.txt": "max-bytes",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,9 +15,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from command_line import call
 
 import hlgraph
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, SettingsError
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.embedder import WordEmbedder
@@ -79,6 +83,38 @@ def test_a_path_that_is_none_is_an_error_before_anything_is_stored(graph: HLGrap
     report = graph.ingest([tmp_path / "a.txt", tmp_path / "none"])
     assert (report.sources_added, len(report.failed)) == (1, 1)
     assert graph.ingest([str(tmp_path / "*.none")]).failed  # a glob may match nothing, which the report says
+
+
+def test_a_folder_is_a_store_and_an_address_of_http_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for target in ("./new", tmp_path / "new", "new"):
+        with hlgraph.connect(target, embedder=WordEmbedder()) as graph:
+            graph.ingest(text="Mara Quill left.")
+            assert graph.sources.list().total == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    (tmp_path / "a.txt").write_text("Ivo Brandt came.")
+    (tmp_path / "none.txt").write_text("")
+    with hlgraph.connect("new", embedder=WordEmbedder()) as graph:
+        left_out = {file.uri.rstrip("/").rpartition("/")[2]: file.reason for file in graph.ingest(".").files.left_out}
+        assert left_out == {"new": "store of hlgraph with all that is in it", "none.txt": "empty"}
+    with pytest.raises(
+        InputError, match=r"an address of HTTP, .* opened by hlgraph://./folder; OpenSearch goes beside it"
+    ):
+        hlgraph.connect("https://graphs.example.org").stats()
+    with pytest.raises(SettingsError):
+        hlgraph.connect("none.yaml")
+
+
+def test_the_shell_completes_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert call("--install-completion", "bash").code == 0
+    script = (tmp_path / ".bash_completions" / "hlgraph.sh").read_text()
+    assert "_HLGRAPH_COMPLETE=complete_bash" in script
+    words = {"_HLGRAPH_COMPLETE": "complete_bash", "COMP_WORDS": "hlgraph sour", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hlgraph"], env={**os.environ, **words}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["sources"]
 
 
 def test_documents_may_have_none_and_decimals(graph: HLGraph) -> None:
