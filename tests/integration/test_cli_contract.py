@@ -57,7 +57,7 @@ def place(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     (found / "docs").mkdir()
     for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
         shutil.copy(SAMPLES / name, found / "docs")
-    (found / "docs" / "empty.txt").write_text("")
+    (found / "docs" / "cut.json").write_text("{")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
         patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, found / "cache"))
@@ -129,7 +129,7 @@ def test_ingest(place: Path) -> None:
     problem = silent("ingest", place / "rows.jsonl", *chosen, code=1)
     assert problem["problems"]
     first = json.loads((place / "ingested.json").read_text())
-    assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "empty.txt").as_uri()]
+    assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "cut.json").as_uri()]
     assert_snapshot("ingest", first, problem)
     manifest = Manifest(
         id="a", corpus="c", database="neo4j", label_prefix="", hlgraph="1", version=1, embedding="e", dimensions=8
@@ -603,7 +603,7 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     bridge = place / "docs" / "halfmoon-bridge.md"
     chosen = ("--corpus", "paid")
     unpriced = silent("plan", bridge, *chosen)
-    priced = silent("plan", bridge, place / "docs" / "empty.txt", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
+    priced = silent("plan", bridge, place / "docs" / "cut.json", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
     assert (unpriced["calls"], unpriced["usd"], chat.calls) == (2 * unpriced["chunks"], None, 0)
     assert priced["usd"] > 0
     assert_snapshot("plan", unpriced, priced)
