@@ -391,7 +391,7 @@ class HLGraph:
 
         options = (diversity, tabular, explain)
         request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options)
-        return self._search(_asked(self, request, as_of), strategy, self._executor())
+        return _searched(self, _asked(self, request, as_of), strategy, calls=self._executor())
 
     def answer(
         self,
@@ -956,12 +956,6 @@ class HLGraph:
     def _opened(self) -> Opened:
         return self._resources.current()
 
-    def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
-        from hlgraph.retrieve import search
-
-        stores, models = self._opened.stores, self._resources.models
-        return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
-
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""
         return self._resources.executor(self.settings, budget)
@@ -986,6 +980,15 @@ def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> Search
     return replace(request, corpus=history_of(corpus), as_of=then, caller=caller)
 
 
+def _searched(
+    graph: HLGraph, request: SearchRequest, strategy: str | Retriever, *, calls: Executor | None
+) -> SearchResult:
+    from hlgraph.retrieve import search
+
+    stores, models = graph._opened.stores, graph._resources.models
+    return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
+
+
 def _events(
     graph: HLGraph,
     request: AnswerRequest,
@@ -1000,7 +1003,7 @@ def _events(
     from hlgraph.answer.tables import TableReader
 
     calls, stores = graph._executor(budget), graph._opened.stores
-    run = partial(graph._search, calls=calls)
+    run = partial(_searched, graph, calls=calls)
     find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
     reader = TableReader(stores.graph, search.corpus, where=search.where)
     known = stores.graph.known(search.corpus)

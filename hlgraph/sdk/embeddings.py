@@ -689,15 +689,15 @@ class Embeddings:
         items = (
             []
             if derived is None
-            else [item.summary for run in derived.runs(corpus) for item in derived.summaries(corpus, run.name).items]
+            else [row.summary for run in derived.runs(corpus) for row in derived.summaries(corpus, run.name).items]
         )
         if not items:
             return {}
         embedder = self._model_of(other)
-        texts = list(dict.fromkeys(item.text for item in items))
+        texts = list(dict.fromkeys(summary.text for summary in items))
         by_text = dict(zip(texts, embedder.embed(texts), strict=True))
         embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
-        return {item.id: by_text[item.text] for item in items}
+        return {summary.id: by_text[summary.text] for summary in items}
 
     def drop(self, *, on_progress: OnProgress | None = None) -> DroppedSet:
         """Remove the set beside the current one, with all its bytes. After a kill the same call continues.

@@ -279,8 +279,8 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     _list_items_of_word(tree)
     _move_notes(tree)
     _head_boxes(tree)
-    for item in tree.iter("li"):
-        _name_item(item)
+    for entry in tree.iter("li"):
+        _name_item(entry)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
@@ -360,18 +360,18 @@ def _head_boxes(tree: HtmlElement) -> None:
             heading.text = text if text[-1:] in "?!." else f"{text}:"
 
 
-def _name_item(item: HtmlElement) -> None:
+def _name_item(entry: HtmlElement) -> None:
     """Put a colon behind the name of an item that stands alone in emphasis above its first paragraph, in the line of both."""
-    if len(item) < 2 or (item.text or "").strip() or item[1].tag != "p":
+    if len(entry) < 2 or (entry.text or "").strip() or entry[1].tag != "p":
         return
-    above = item[0]
+    above = entry[0]
     own = above[0] if above.tag == "p" and len(above) == 1 and not (above.text or "").strip() else above
     if own.tag not in ("b", "em", "strong") or (own.tail or "").strip() or (above.tail or "").strip():
         return
     name = _words(own)
     if name and len(name) <= _LONGEST_NAME and name[-1] not in ".:!?":
         own.tail = ": "
-        for each in {above, item[1]} - {own}:
+        for each in {above, entry[1]} - {own}:
             each.tag, each.text, each.tail = _STRIPPED, (each.text or "").lstrip(), None
 
 
