@@ -197,11 +197,13 @@ class Neo4jCopies(Copies):
     ----------
     server : the database
     leases : the write leases of this process
+    dropped : called after a corpus was removed
     """
 
-    def __init__(self, server: Server, leases: Leases) -> None:
+    def __init__(self, server: Server, leases: Leases, *, dropped: Callable[[], object] = tuple) -> None:
         self._server = server
         self._leases = leases
+        self._dropped = dropped
 
     def reader(self, corpus: str) -> Neo4jCorpusReader:
         """See :meth:`Copies.reader`."""
@@ -220,6 +222,7 @@ class Neo4jCopies(Copies):
         ):
             pass
         self._leases.write(lambda transaction: transaction.rows("persist/forget_arrival", name=corpus))
+        self._dropped()
 
     def names(self) -> tuple[str, ...]:
         """See :meth:`Copies.names`."""

@@ -165,7 +165,7 @@ class Corpora:
         is_locked = corpus in self._writers or None in self._writers
         cached = self._locked_sets if is_locked else self._sets
         if corpus not in cached:
-            rows = self._read(corpus)
+            rows = self._server.ask("persist/read_vector_sets", corpus=corpus)
             cached[corpus] = _sets_in(rows[0]) if rows else None
         return cached[corpus]
 
@@ -294,10 +294,11 @@ class Neo4jGraphStore(GraphStore):
         self._chosen: dict[tuple[str, bool, ProjectionShape], str] = {}
         self.derived, self.domains = Neo4jDerivedStore(server, self.leases), Neo4jDomainStore(server, self.leases)
         self.merges = Neo4jMergeStore(server, self.leases, images=images)
-        self.retention, self.copies = Neo4jRetentionStore(server, self.leases), Neo4jCopies(server, self.leases)
+        self._corpora = Corpora(server, images, on_migrated=self._look_again)
+        self.retention = Neo4jRetentionStore(server, self.leases)
+        self.copies = Neo4jCopies(server, self.leases, dropped=self._corpora.forget)
         self._filters, self._warming = Filters(server), Warming(server)
         self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
-        self._corpora = Corpora(server, images, on_migrated=self._look_again)
         self.rebinding = Neo4jRebindingStore(self.leases, changed=self._corpora.forget)
         self._staged: Change | None = None
         self._has_searches = self._has_schema = False
