@@ -663,13 +663,14 @@ def at_store(settings: Settings, url: str) -> Settings:
     Parameters
     ----------
     settings : the present settings
-    url : URL of the other store
+    url : URL of the other store, or the folder of an embedded one
 
     Returns
     -------
     Settings
         A copy.
     """
+    url = f"hlgraph://{url}" if url and "://" not in url else url
     return replace(settings, store=url, vectors="" if url.startswith("hlgraph://") else settings.vectors)
 
 

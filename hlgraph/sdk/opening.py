@@ -218,8 +218,10 @@ def settings_of(target: str | Path | Settings | None) -> Settings:
         raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
     if isinstance(target, Settings):
         return target
-    if isinstance(target, str) and "://" in target:
-        return at_store(load(), target)
-    if target is not None and not Path(target).is_file() and Path(target).suffix.lower() not in (".yaml", ".yml"):
-        return at_store(load(), f"hlgraph://{target}")
-    return load(target)
+    if target is None or ("://" not in str(target) and _is_settings_file(Path(target))):
+        return load(target)
+    return at_store(load(), str(target))
+
+
+def _is_settings_file(path: Path) -> bool:
+    return path.is_file() or path.suffix.lower() in (".yaml", ".yml")
