@@ -99,7 +99,8 @@ def given(
             rows.append(entry)
         else:
             kept.append(_plain(entry) if isinstance(entry, Document) else entry)
-    _refuse_missing([str(entry) for entry in kept if not isinstance(entry, Document)])
+    if not rows:
+        _refuse_missing(kept)
     failed: list[Failure] = []
     for result in given_documents(rows, mapping or {}) if rows else ():
         if isinstance(result, Document):
@@ -120,11 +121,11 @@ def _plain(document: Document) -> Document:
     return replace(document, metadata={name: value for name, value in kept.items() if value is not None})
 
 
-def _refuse_missing(paths: Sequence[str]) -> None:
-    """Raise InputError if there are paths, and none of them exists."""
-    if paths and all(is_missing(path) for path in paths):
+def _refuse_missing(entries: Sequence[str | Path | Document]) -> None:
+    """Raise InputError if all entries are paths that do not exist."""
+    if entries and all(not isinstance(entry, Document) and is_missing(str(entry)) for entry in entries):
         raise InputError(
-            f"{paths[0][:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a text "
+            f"{str(entries[0])[:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a text "
             "as text="
         )
 

@@ -101,7 +101,6 @@ def test_a_target_is_a_url_a_settings_file_settings_or_the_environment(
         ("neo5j://localhost", UnknownNameError, "'neo5j://localhost' is not the URL of a store"),
         ("hlgraph://", UnknownNameError, "names no folder"),
         ("missing.yaml", SettingsError, r"missing\.yaml: the settings file cannot be read"),
-        (Path(), SettingsError, "cannot be read"),
         (Settings(store="folder"), UnknownNameError, "'folder' is not the URL of a store"),
     ],
 )
