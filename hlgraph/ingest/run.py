@@ -125,8 +125,8 @@ def _refuse_missing(entries: Sequence[str | Path | Document]) -> None:
     """Raise InputError if all entries are paths that do not exist."""
     if entries and all(not isinstance(entry, Document) and is_missing(str(entry)) for entry in entries):
         raise InputError(
-            f"{str(entries[0])[:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a text "
-            "as text="
+            f"{str(entries[0])[:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a "
+            "text as text="
         )
 
 

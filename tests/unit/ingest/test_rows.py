@@ -240,8 +240,10 @@ def test_a_query_that_fails_changes_nothing_and_shows_no_password(
     ],
 )
 def test_a_query_that_cannot_be_used_is_one_error_without_its_password(
-    graph: HLGraph, tmp_path: Path, source: str, more: dict[str, str], reason: str
+    graph: HLGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, source: str, more: dict[str, str], reason: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "parts.csv", rows(1))
     with pytest.raises(InputError) as error:
         graph.ingest(source, rows=_mapping_of(tmp_path, **more))
     assert reason in str(error.value)
