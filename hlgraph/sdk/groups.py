@@ -94,7 +94,7 @@ class Groups:
 
     def _change(self, groups: tuple[str, ...], uris: str | Sequence[str], where: AnyWhere | None) -> int:
         if bool(uris) == (where is not None):
-            raise InputError("say which sources in one way: uris, or a filter")
+            raise InputError("say which sources in one way: by uris (--uri), or by a filter (--where)")
         names = [uris] if isinstance(uris, str) else list(uris)
         graph = self.stores.graph
         if not graph.stats(self.corpus, has_counts=False):
@@ -106,7 +106,7 @@ class Groups:
             if names:
                 chosen = named(sources, names, corpus=self.corpus, did="changed")
                 sources = list({source.id: source for some in chosen.values() for source in some}.values())
-            changed = [source for source in sources if _groups(source) != groups]
+            changed = [source for source in sources if source.metadata.get(ACL, ()) != groups]
             if changed:
                 batch = [Extracted(_comparison(source, groups), ChunkPlan(), ()) for source in changed]
                 persist(assemble(self.corpus, batch), self.stores)
@@ -115,7 +115,10 @@ class Groups:
 
 
 def _groups(source: Source) -> tuple[str, ...]:
-    return groups_of(source.metadata[ACL]) if ACL in source.metadata else ()
+    """The groups that admit callers. The field may be of an hlgraph that stored it as any other: only a caller's name counts."""
+    value = source.metadata.get(ACL, ())
+    names = value if isinstance(value, tuple) else (value,)
+    return tuple(name for name in names if isinstance(name, str) and name and name == name.strip() and ";" not in name)
 
 
 def _comparison(source: Source, groups: tuple[str, ...]) -> Comparison:

@@ -73,7 +73,7 @@ class Holds:
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > _LONGEST:
             raise InputError(f"{name!r} is no name of a hold; give one line of 1 to {_LONGEST} characters")
         if bool(uris) + (where is not None) != 1:
-            raise InputError("say what to hold in one way: uris, or a filter")
+            raise InputError("say what to hold in one way: by uris (--uri), or by a filter (--where)")
         graph, corpus, retention = self.stores.graph, self.corpus, retention_of(self.stores)
         existing(graph, corpus)
         chosen = parsed(where)

@@ -714,6 +714,9 @@ class Caller:
             raise InputError(f"the groups of a caller are {groups!a:.60}; give a set of texts, such as {{'finance'}}")
         if not names:
             raise InputError("a caller needs at least one group, such as 'public'; as_operator() sees every source")
+        several = next((name for name in names if ";" in str(name)), None)
+        if several is not None:  # no stored group has one: it would see nothing
+            raise InputError(f"{several!r} is several groups, which ; separates; give each as a text of its own")
         return cls(frozenset(str(name).strip() for name in names))
 
     def narrowed(self, where: Where | None) -> Where | None:

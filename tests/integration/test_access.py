@@ -92,7 +92,7 @@ def test_a_corpus_without_groups_needs_no_caller_and_shows_callers_nothing(opene
         assert uris(graph.as_caller({"public"})) == set()
 
 
-@pytest.mark.parametrize("groups", ["public", set(), {""}, {7}, [None], {"public": 1}])
+@pytest.mark.parametrize("groups", ["public", set(), {""}, {7}, [None], {"public": 1}, {"board;public"}])
 def test_a_caller_that_is_no_set_of_groups_is_refused(papers: HLGraph, groups: Any) -> None:
     with pytest.raises(InputError, match="group"):
         papers.as_caller(groups)
@@ -122,6 +122,24 @@ def test_a_field_that_only_hidden_sources_have_is_unknown_to_a_caller(papers: HL
     assert view.search("bridge", where="no_such_field = 1").evidence == ()  # an error would tell one from the other
     with pytest.raises(WhereError):
         papers.as_operator().search("bridge", where="no_such_field = 1")
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"), [("finance;board", ()), (1.5, ()), ("", ()), ((), ()), (("a", 1.5), ("a",)), ("a", ("a",))]
+)
+def test_a_field_of_an_older_version_admits_whom_it_names_and_can_be_mended(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, value: Any, seen: tuple[str, ...]
+) -> None:
+    with opened() as graph:
+        with monkeypatch.context() as older:
+            for module in ("hlgraph.persist.compare", "hlgraph.read.content"):
+                older.setattr(f"{module}.groups_of", lambda value: value)
+            graph.ingest([replace(PAPERS[1], metadata={"acl": value}), PAPERS[0]])
+        assert graph.groups.list() == {"public": 1} | (dict.fromkeys(seen, 1) or {"": 1})
+        for name in ("finance", "board", "1.5", "a"):
+            assert uris(graph.as_caller({name})) == ({"doc:cost"} if name in seen else set())
+        assert graph.groups.set("staff", uris="doc:cost") == 1
+        assert graph.groups.list() == {"public": 1, "staff": 1}
 
 
 def test_groups_are_set_listed_and_cleared_without_extraction(papers: HLGraph) -> None:

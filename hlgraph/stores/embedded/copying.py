@@ -174,7 +174,7 @@ class EmbeddedCorpusReader(BulkReader):
 _NAMES = """
     SELECT name FROM corpus UNION SELECT corpus FROM domain UNION SELECT corpus FROM hold UNION SELECT corpus FROM receipt
     ORDER BY 1"""
-_CACHE = 32 * 1024
+_CACHE = 8 * 1024
 """Pages of the database that an import may hold in memory, KiB."""
 
 

@@ -48,7 +48,7 @@ from hlgraph.text import content_words, words
 from hlgraph.where import Where, to_text
 
 _log = logging.getLogger(__name__)
-_PLACES = 100_000  # slots that a view caches, before it begins again
+_PLACES = 32_000  # slots that a view caches, before it begins again
 
 
 @dataclass(frozen=True, slots=True)

@@ -541,7 +541,12 @@ def _vectors_of(kept: IndexVectors, rows: Sequence[Row], *, has_data: bool) -> S
 
 
 def read_vectors(
-    kept: IndexVectors, ids: Sequence[str], *, known: Mapping[str, NDArray[np.float32]], copies: int = 1
+    kept: IndexVectors,
+    ids: Sequence[str],
+    *,
+    known: Mapping[str, NDArray[np.float32]],
+    copies: int = 1,
+    is_kept: bool = True,
 ) -> Steps[dict[str, NDArray[np.float32]]]:
     """The vectors of rows by id, in the given order; vectors that are not cached are read. Unknown ids are left out.
 
@@ -551,6 +556,7 @@ def read_vectors(
     ids : ids of the rows
     known : vectors that need not be read
     copies : maximum number of copies of a row
+    is_kept : whether the vectors that are read are cached
     """
     by_id = dict(known)
     missing = [name for name in dict.fromkeys(ids) if name not in by_id]
@@ -559,7 +565,8 @@ def read_vectors(
         rows = (yield from ask(Asked(kept.alias, body))).hits.hits
         if rows:
             vectors = matrix(rows, kept.dimensions)
-            kept.keep(rows, vectors)
+            if is_kept:
+                kept.keep(rows, vectors)
             by_id.update(zip((row.text("id") for row in rows), vectors, strict=True))
     return {name: by_id[name] for name in dict.fromkeys(ids) if name in by_id}
 

@@ -1,0 +1,54 @@
+"""An export and an import hold a batch of sources in memory, whatever the size of the corpus."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hlgraph import Document, connect
+from hlgraph.ingest import imports
+from hlgraph.stores.embedded import copying, vectors
+from hlgraph.testing.embedder import WordEmbedder
+
+_BATCH = 200  # records
+
+
+def _peak(work: Callable[[], object]) -> int:
+    """Memory of Python objects and matrices that a call takes at its peak, bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _peaks(folder: Path, sources: int) -> tuple[int, int]:
+    documents = [
+        Document(
+            f"doc:{at}",
+            f"The mill of Tessing was repaired in {1900 + at % 50}. Ivo Brandt left Orne in {1950 + at % 50}.",
+        )
+        for at in range(sources)
+    ]
+    with (
+        connect(f"hlgraph://{folder}/a", embedder=WordEmbedder(48)) as one,
+        connect(f"hlgraph://{folder}/b", embedder=WordEmbedder(48)) as other,
+    ):
+        one.ingest(documents)
+        return (
+            _peak(lambda: one.export_corpus(folder / "export")),
+            _peak(lambda: other.import_corpus(folder / "export")),
+        )
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "_NODES", _BATCH)
+    monkeypatch.setattr(imports, "_NODES", _BATCH)
+    monkeypatch.setattr(vectors, "_PLACES", _BATCH)
+    _peaks(tmp_path / "first", 100)  # imports modules
+    small, large = (_peaks(tmp_path / str(count), count) for count in (150, 600))
+    assert [after / before < 1.5 for before, after in zip(small, large, strict=True)] == [True, True], (small, large)
