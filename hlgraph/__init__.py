@@ -117,6 +117,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.facts import StoredFacts as StoredFacts
     from hlgraph.sdk.failures import Failures as Failures
     from hlgraph.sdk.failures import Mending as Mending
+    from hlgraph.sdk.graph_formats import GraphFile as GraphFile
+    from hlgraph.sdk.graph_formats import GraphFormat as GraphFormat
     from hlgraph.sdk.groups import Groups as Groups
     from hlgraph.sdk.health import Health as Health
     from hlgraph.sdk.health import ImageLag as ImageLag
@@ -202,6 +204,7 @@ _LATER = {
         "sdk.domain": "CorpusDomain InferredDomain",
         "sdk.embeddings": "Embeddings",
         "sdk.facts": "Facts StoredFacts",
+        "sdk.graph_formats": "GraphFile GraphFormat",
         "sdk.groups": "Groups",
         "sdk.failures": "Failures Mending",
         "sdk.health": "Health ImageLag",

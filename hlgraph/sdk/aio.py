@@ -361,6 +361,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     reconcile = awaited(HLGraph.reconcile)
     backup = awaited(HLGraph.backup)
     export_corpus = awaited(HLGraph.export_corpus)
+    export_graph = awaited(HLGraph.export_graph)
     import_corpus = awaited(HLGraph.import_corpus)
 
     def in_corpus(self, name: str) -> Self:

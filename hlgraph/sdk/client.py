@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hlgraph import progress
 from hlgraph.errors import AccessError
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.embeddings import Embeddings
     from hlgraph.sdk.facts import Facts
     from hlgraph.sdk.failures import Failures
+    from hlgraph.sdk.graph_formats import GraphFile, GraphFormat
     from hlgraph.sdk.groups import Groups
     from hlgraph.sdk.hierarchy import Hierarchy
     from hlgraph.sdk.history import History
@@ -638,12 +639,8 @@ class HLGraph:
         InputError : there is no set of the recipe, or what :meth:`evaluate` raises
         UnknownNameError : there is no such recipe
         """
-        from hlgraph.evaluate.evaluation import EvaluationOptions
-
-        options = EvaluationOptions(
-            preset=preset, limit=limit, readers=readers, claims=claims or "", judging=judging, budget=budget
-        )
-        return _recipe(self, name, data, options=options, on_progress=on_progress)
+        options = {"preset": preset, "limit": limit, "readers": readers, "judging": judging, "budget": budget}
+        return _recipe(self, name, data, on_progress, claims=claims or "", **options)
 
     def cypher(
         self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
@@ -804,6 +801,44 @@ class HLGraph:
 
         with progress.listening(on_progress):
             return export_corpus(self._opened.stores, self.corpus, folder=Path(folder))
+
+    def export_graph(
+        self,
+        path: str | Path,
+        *,
+        format: GraphFormat,  # noqa: A002
+        where: AnyWhere | None = None,
+        as_of: AsOf | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> GraphFile:
+        """Write the graph to a file of other tools, as the caller sees it; memory does not grow with the corpus.
+
+        Parameters
+        ----------
+        path : the file, or for Parquet the folder; an earlier export is replaced once the new one is complete
+        format : ``graphml`` or ``gexf`` (Gephi): entities, and facts as edges; ``parquet``: nodes, edges and vectors as tables
+            (extra ``frames``); ``jsonld``: all nodes, with PROV-O for what was derived from what
+        where : filter over the metadata of the sources to export
+        as_of : the moment, as for :meth:`search`
+        on_progress : called with the :class:`hlgraph.Progress` of every step; default none
+
+        Returns
+        -------
+        GraphFile
+            What was written.
+
+        Raises
+        ------
+        UnknownNameError : there is no such corpus
+        WhereError : the filter names a field that no source has
+        AccessError : a source names groups, and no caller is named
+        StoreConflictError : the corpus was changed during each of four attempts
+        StoreUnavailableError : the file cannot be written
+        """
+        from hlgraph.sdk.graph_formats import GraphFiles
+
+        part = GraphFiles(self.corpus, self._opened.stores, self._caller)
+        return part.write(Path(path), format, where=where, as_of=as_of, on_progress=on_progress)
 
     def import_corpus(self, folder: str | Path, *, on_progress: OnProgress | None = None) -> CorpusCopy:
         """Make the corpus from an export of any store. It appears as a whole or not at all.
@@ -1033,10 +1068,10 @@ def _ingested(
 
 
 def _recipe(
-    graph: HLGraph, name: str, data: str | Path, *, options: EvaluationOptions, on_progress: OnProgress | None
+    graph: HLGraph, name: str, data: str | Path, on_progress: OnProgress | None, **options: Any
 ) -> RecipeReport:
     """See :meth:`HLGraph.recipe`."""
-    from hlgraph.evaluate.evaluation import run_evaluation
+    from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
     from hlgraph.evaluate.recipes import run_recipe
 
     def measure(folder: Path, options: EvaluationOptions) -> Evaluation:
@@ -1044,14 +1079,16 @@ def _recipe(
         return run_evaluation(graph, folder, options=options, reranker=reranker, on_progress=on_progress)
 
     where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
-    return run_recipe(name, options, measure=measure, has_chat=bool(graph.answers.model), **{where: str(data)})
+    return run_recipe(
+        name, EvaluationOptions(**options), measure=measure, has_chat=bool(graph.answers.model), **{where: str(data)}
+    )
 
 
 class _CallerView(HLGraph):
     """See :meth:`HLGraph.as_caller`. All that is not in ``_FOR_CALLERS`` needs the right to operate."""
 
 
-_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "entities", "facts", "search", "sources"})
+_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "entities", "export_graph", "facts", "search", "sources"})
 
 
 def _refused(name: str) -> property:

@@ -205,7 +205,7 @@ def row_of(record: object) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-class _Reading(NamedTuple):
+class Reading(NamedTuple):
     """One read of a corpus in one state, within a scope."""
 
     stores: Stores
@@ -213,7 +213,14 @@ class _Reading(NamedTuple):
     scope: Scope
 
     def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[T_Record]) -> dict[str, T_Record]:
-        """Records by id, in the order of the ids; those outside the scope are left out."""
+        """Records by id, in the order of the ids; those outside the scope are left out.
+
+        Parameters
+        ----------
+        kind : kind of the records
+        ids : their ids
+        record_type : their class
+        """
         records = self.stores.graph.records(kind, ids, scope=self.scope) if ids else []
         kept = (shown(record) if isinstance(record, Source) else record for record in records)
         return {record.id: record for record in kept if isinstance(record, record_type)}
@@ -228,7 +235,14 @@ class _Reading(NamedTuple):
     def supported(
         self, facts: Sequence[FactRow], said: Mapping[str, Sequence[str]], *, most: int
     ) -> list[SupportedFact]:
-        """Facts with the first of the statements that support each."""
+        """Facts with the first of the statements that support each.
+
+        Parameters
+        ----------
+        facts : the facts
+        said : ids of the statements, by id of the fact
+        most : number of statements of a fact
+        """
         wanted = sorted({name for fact in facts for name in said.get(fact.id, ())[:most]})
         statements = self.records(Kind.STATEMENT, wanted, record_type=Statement)
         sources = self.records(
@@ -283,7 +297,7 @@ class Contents:
     stores: Stores
     caller: Caller | None = None
 
-    def _read(self, read: Callable[[_Reading], T], *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> T:
+    def _read(self, read: Callable[[Reading], T], *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> T:
         """The result of a read of one state."""
         view = View(self.corpus, parsed(where), caller=self.caller)
         if as_of is not None:
@@ -291,7 +305,7 @@ class Contents:
             view = View(history_of(self.corpus), parsed(where), as_of=then, caller=self.caller)
 
         def work(stats: CorpusStats) -> T:
-            return read(_Reading(self.stores, stats, Scope(view.corpus, view.where, state=stats.state)))
+            return read(Reading(self.stores, stats, Scope(view.corpus, view.where, state=stats.state)))
 
         with hasty():
             with self.stores.snapshot() as is_pinned:
@@ -302,7 +316,7 @@ class Contents:
     def _page(
         self,
         kind: Kind,
-        load: Callable[[_Reading, Sequence[str]], Sequence[T]],
+        load: Callable[[Reading, Sequence[str]], Sequence[T]],
         *,
         where: AnyWhere | None,
         limit: int,
@@ -311,14 +325,14 @@ class Contents:
     ) -> Page[T]:
         check_limit(limit)
 
-        def read(reading: _Reading) -> Page[T]:
+        def read(reading: Reading) -> Page[T]:
             page = self.stores.graph.page(kind, reading.scope, after=after or "", size=limit)
             is_last = len(page.ids) < limit or self._is_last(kind, reading, page.ids[-1])
             return Page(tuple(load(reading, page.ids)), page.total, None if is_last else page.ids[-1])
 
         return self._read(read, where=where, as_of=as_of)
 
-    def _is_last(self, kind: Kind, reading: _Reading, name: str) -> bool:
+    def _is_last(self, kind: Kind, reading: Reading, name: str) -> bool:
         return not self.stores.graph.page(kind, reading.scope, after=name, size=1).ids
 
     def _each(self, page: Callable[[str | None], Page[T]]) -> Iterator[T]:
@@ -399,7 +413,7 @@ class Sources(Contents):
         UnknownNameError : there is no such source, or the caller may not see it
         """
 
-        def read(reading: _Reading) -> SourceDetails:
+        def read(reading: Reading) -> SourceDetails:
             source = _source(reading, name, is_history=as_of is not None)
             if source is None:
                 raise UnknownNameError(
@@ -413,11 +427,11 @@ class Sources(Contents):
         return self._read(read, as_of=as_of)
 
 
-def _sources(reading: _Reading, ids: Sequence[str]) -> Sequence[Source]:
+def _sources(reading: Reading, ids: Sequence[str]) -> Sequence[Source]:
     return tuple(reading.records(Kind.SOURCE, ids, record_type=Source).values())
 
 
-def _source(reading: _Reading, name: str, *, is_history: bool) -> Source | None:
+def _source(reading: Reading, name: str, *, is_history: bool) -> Source | None:
     """The source of an id, a uri or a path, in the scope."""
     graph, scope = reading.stores.graph, reading.scope
     uris = tuple(dict.fromkeys((name, full_name(name))))
@@ -509,7 +523,7 @@ class Entities(Contents):
         """
         check_limit(limit)
 
-        def read(reading: _Reading) -> EntityDetails:
+        def read(reading: Reading) -> EntityDetails:
             ids = [name, *entity_ids(reading.scope.corpus, name)]
             entity = next(iter(reading.records(Kind.ENTITY, ids, record_type=Entity).values()), None)
             if entity is None:
@@ -521,21 +535,21 @@ class Entities(Contents):
         return self._read(read, where=where, as_of=as_of)
 
 
-def _entities(reading: _Reading, ids: Sequence[str]) -> Sequence[Entity]:
+def _entities(reading: Reading, ids: Sequence[str]) -> Sequence[Entity]:
     return tuple(reading.records(Kind.ENTITY, ids, record_type=Entity).values())
 
 
-def _opened(reading: _Reading, entity: Entity, limit: int) -> EntityDetails:
+def _opened(reading: Reading, entity: Entity, limit: int) -> EntityDetails:
     group = reading.aliases().get(entity.id, (entity.id,))
     around = reading.stores.graph.pull(group, _AROUND, scope=reading.scope)
     own = set(group)
-    ends = [*_links(around, Relationship.SUBJECT), *_links(around, Relationship.OBJECT)]
+    ends = [*links(around, Relationship.SUBJECT), *links(around, Relationship.OBJECT)]
     facts = {fact for end, fact in ends if end in own}
     said: dict[str, list[str]] = {fact: [] for fact in facts}
-    for fact, statement in _links(around, Relationship.SUPPORTS):
+    for fact, statement in links(around, Relationship.SUPPORTS):
         if fact in facts:
             said[fact].append(statement)
-    mentions = _links(around, Relationship.MENTIONS)
+    mentions = links(around, Relationship.MENTIONS)
     statements = {statement for statement, end in mentions if end in own}
     beside = Counter(end for statement, end in mentions if statement in statements and end not in own)
     best = sorted(facts, key=lambda fact: (-len(said[fact]), fact))[:limit]
@@ -553,8 +567,14 @@ def _opened(reading: _Reading, entity: Entity, limit: int) -> EntityDetails:
     )
 
 
-def _links(graph: Subgraph, relationship: Relationship) -> Sequence[tuple[str, str]]:
-    """Both ends of the edges of a relationship, ordered by their ids."""
+def links(graph: Subgraph, relationship: Relationship) -> Sequence[tuple[str, str]]:
+    """Both ends of the edges of a relationship, ordered by their ids.
+
+    Parameters
+    ----------
+    graph : a subgraph
+    relationship : the relationship
+    """
     edges = graph.edges.get(relationship)
     if edges is None:
         return ()
@@ -562,7 +582,7 @@ def _links(graph: Subgraph, relationship: Relationship) -> Sequence[tuple[str, s
     return sorted(zip(graph.ids[starts].tolist(), graph.ids[ends].tolist(), strict=True))
 
 
-def supported_fact(reading: _Reading, name: str, *, limit: int) -> SupportedFact:
+def supported_fact(reading: Reading, name: str, *, limit: int) -> SupportedFact:
     """A fact with the first statements that support it. Raises UnknownNameError if it is not in the scope.
 
     Parameters
@@ -577,11 +597,11 @@ def supported_fact(reading: _Reading, name: str, *, limit: int) -> SupportedFact
             f"{name}: the corpus has no fact of this id; hlgraph show ENTITY lists those of an entity"
         )
     pulled = reading.stores.graph.pull([name], _SUPPORT, scope=reading.scope)
-    said = [statement for fact, statement in _links(pulled, Relationship.SUPPORTS) if fact == name]
+    said = [statement for fact, statement in links(pulled, Relationship.SUPPORTS) if fact == name]
     return reading.supported(facts, {name: said}, most=limit)[0]
 
 
-def fact_rows(reading: _Reading, ids: Sequence[str]) -> Sequence[FactRow]:
+def fact_rows(reading: Reading, ids: Sequence[str]) -> Sequence[FactRow]:
     """The facts of a page.
 
     Parameters

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hlgraph.cli.command import Invocation, argument, command, option
+from hlgraph.cli.command import Invocation, Where, argument, command, option
+from hlgraph.cli.commands.search import AsOf
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.ingest.exports import CorpusCopy
@@ -72,21 +74,47 @@ def restore(
     cli.show({**asdict(done), "restored_to": settings.store}, [line, *_unfinished(done)])
 
 
-@command(app, "export", "corpus", "wait", "quiet")
-def export(cli: Invocation, folder: Annotated[Path, argument("FOLDER", "The folder of the export.")]) -> None:
-    """Write a corpus to a folder that any store can import; others may search meanwhile, and write when it has ended.
+@command(app, "export", "corpus", "caller", "wait", "quiet")
+def export(
+    cli: Invocation,
+    folder: Annotated[Path, argument("PATH", "The folder or file of the export.")],
+    form: Annotated[
+        Literal["corpus", "graphml", "gexf", "parquet", "jsonld"],
+        option(
+            "--format",
+            "corpus (a folder that hlgraph import reads), graphml or gexf (Gephi): entities and facts; parquet (a folder of three "
+            "tables: nodes, edges, vectors) or jsonld (with PROV-O): all.",
+        ),
+    ] = "corpus",
+    where: Where = None,
+    as_of: AsOf = None,
+) -> None:
+    """Write a corpus to a folder that any store can import, or its graph to a file of other tools.
 
-    It holds records, links, vectors, merges, communities, summaries and the domain, with a checksum for each file. Equal
-    corpora give equal bytes, whatever the store. A complete export of the same corpus in FOLDER is replaced. After a kill, the
-    same command starts again.
+    The folder holds records, links, vectors, merges, communities, summaries and the domain, with a checksum for each file. Equal
+    corpora give equal bytes, whatever the store. Others may search meanwhile, and write when it has ended. A complete export of
+    the same corpus in PATH is replaced. After a kill, the same command starts again.
+
+    A file of another format holds what the caller may see, what --where admits, and what was there --as-of.
 
     \b
-    Example:
+    Examples:
       hlgraph --store hlgraph://./my-graph export exports/my-corpus
+      hlgraph export bridges.gexf --format gexf --where 'category = "structure"'
+      hlgraph export tables --format parquet --as finance
     """
+    if form == "corpus":
+        if where is not None or as_of is not None:
+            raise InputError("--where and --as-of are for files of other tools; leave them out, or name a --format")
+        with cli.connect("exporting") as graph:
+            done = graph.export_corpus(folder)
+        cli.show(done, [f"{done.folder} holds corpus {done.corpus!r}: {_counts(done)}, {done.bytes:,} bytes"])
+        return
     with cli.connect("exporting") as graph:
-        done = graph.export_corpus(folder)
-    cli.show(done, [f"{done.folder} holds corpus {done.corpus!r}: {_counts(done)}, {done.bytes:,} bytes"])
+        written = graph.export_graph(folder, format=form, where=where, as_of=as_of)
+    nodes, edges = sum(written.nodes.values()), sum(written.edges.values())
+    links = f", {edges:,} edges" if edges else ""
+    cli.show(written, [f"{written.path}: {nodes:,} nodes{links}, {written.bytes:,} bytes"])
 
 
 @command(app, "import", "corpus", "wait", "quiet")
