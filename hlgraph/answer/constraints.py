@@ -547,12 +547,17 @@ def _is_elsewhere(question: str, text: str) -> bool:
     return any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
 
 
+_ALIKE = {"in": "in|at", "at": "in|at"}
+
+
 def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
     if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
         return False
     parts = [
         _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
-        for place in re.finditer(rf"([^\W\d_]+) {preposition} (?=(?:the )?[^\W\d_a-z])", text)
+        for place in re.finditer(
+            rf"([^\W\d_]+) (?:{_ALIKE.get(preposition, preposition)}) (?=(?:the )?[^\W\d_a-z])", text
+        )
         if Statements([place[1].lower()]).has(word)
     ]
     return bool(parts) and not any(Statements([part]).has(own) for part in parts for own in name.split())

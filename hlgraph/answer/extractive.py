@@ -546,7 +546,9 @@ class _Pool:
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question
         noun = _WHICH.search(question)
-        if any(self._leads(at, first) for at in places[1:]) and _ONE_STEP.fullmatch(question.strip()) is None:
+        if self._is_led_to(first, places[1:], {*lacks} & {*constraints.names}) and not _ONE_STEP.fullmatch(
+            question.strip()
+        ):
             core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.words} - LIGHT - {
                 noun[1] if noun else ""
             }
@@ -554,6 +556,18 @@ class _Pool:
         if not relative and not lacks.issubset(constraints.words):
             return False
         return lacks.isdisjoint({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+
+    def _is_led_to(self, first: int, places: Sequence[int], names: Collection[str]) -> bool:
+        """Whether pieces lead to the first one, by way of others or not, and they have the names that the first lacks."""
+        reached, leading = [first], list[int]()
+        while reached:
+            target = reached.pop()
+            found = [at for at in places if at not in leading and self._leads(at, target)]
+            leading += found
+            reached += found
+        around = [part for at in leading for part in places_of(self.evidence[at])]
+        said = Statements([self.evidence[at].text for at in leading], places=around)
+        return bool(leading) and all(map(said.has, names))
 
     def _is_context(self, at: int, first: int) -> bool:
         """Whether a piece is the sentence before the first one, or defines the subject of its source."""

@@ -216,9 +216,22 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     if not unmet:
         own = without_plans(first)
         is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
-        is_sure = is_own or not has_reserve(question, first)
-        return True if is_sure and not _is_denied_part(question, first, around, constraints) else None
+        has_verb = all(map(said.has, _LIGHT_VERBS.intersection(content_words(question))))
+        is_over = has_verb and _STILL.search(question) is not None and _OVER.search(first) is not None
+        is_sure = has_verb and (is_own or not has_reserve(question, first))
+        return (
+            False
+            if is_over
+            else True
+            if is_sure and not _is_denied_part(question, first, around, constraints)
+            else None
+        )
     return _in_its_range(question, first, unmet)
+
+
+_LIGHT_VERBS = _names("taken given kept gone put")  # of a question of yes or no they tell much
+_STILL = re.compile(r"\b(?:still|today|nowadays|currently|any more)\b", re.IGNORECASE)
+_OVER = re.compile(r"\b(?:until|till) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
 
 
 def _is_beside(question: str, opposed: Collection[str], lacks: Sequence[str]) -> bool:

@@ -194,6 +194,9 @@ def test_what_no_source_says_as_a_whole_is_not_supported(question: str, texts: l
 
 # A question, a statement, and whether that says yes or no; neither is not supported.
 VERDICTS = [
+    ("Is toll still taken at the Tarn Bridge?", "A toll house stands at the Tarn Bridge.", ""),
+    ("Is toll still taken at the Tarn Bridge?", "Toll was taken at the Tarn Bridge until 1912.", "No"),
+    ("Is toll taken at the Tarn Bridge?", "Toll is taken at the Tarn Bridge.", "Yes"),
     ("Is the museum open on Mondays?", "The museum is open daily except Mondays.", ""),
     ("Is the museum open on Mondays?", "The museum is open every day but Mondays.", ""),
     ("Is war covered?", "The cover does not include: war", "No"),
@@ -321,6 +324,12 @@ def test_the_statement_that_decides_comes_first(question: str, texts: list[str],
 
 # A question, statements of one source, and whether the first of the answer answers it.
 ASSERTIONS = [
+    (
+        "How many people died in Sarn in the Tarn Flood?",
+        ["Nine people died at Tolk in the Tarn Flood.", "Sarn is low."],
+        False,
+    ),
+    ("How many people died in Sarn in the Tarn Flood?", ["Nine people died at Sarn in the Tarn Flood."], True),
     ("When did Ada Falk become director?", ["Ada Falk (26 May 1866 – 3 May 1944) was director."], False),
     ("When was Ada Falk born?", ["Ada Falk (26 May 1866 – 3 May 1944) was director."], True),
     ("Who has led the choir since 2019?", ["Ben Moro led the choir and retired in 2019."], False),
