@@ -473,9 +473,8 @@ class Neo4jGraphStore(GraphStore):
         return sorted(_ids(self._server.read(lambda transaction: transaction.collect(query, names, key="source_ids"))))
 
     def _state(self, corpus: str) -> State:
-        for stats in self.stats(corpus, has_counts=False):
-            return State.named(stats.state) or State(stats.version, "")
-        return _ANY
+        known = self.stats(corpus, has_counts=False)
+        return next((State.named(stats.state) or State(stats.version, "") for stats in known), _ANY)
 
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
