@@ -432,17 +432,24 @@ def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
             return Block(start, end, BlockKind.HEADING, match.end(1), title, is_loose)
         if first in "-*_=~" and _RULE.fullmatch(line):
             kind = BlockKind.RULE
-        elif (
-            first == "|"
-            or (_CODE_SPAN.sub("", line) if "`" in line else line).count(" | ") >= 2
-            or line.count("\t") >= 2
-        ):
+        elif first == "|" or (line.count(" | ") >= 2 and _outside(line).count(" | ") >= 2) or line.count("\t") >= 2:
             kind = BlockKind.ROW
     elif first == line[-1] == "|":
         kind = BlockKind.ROW
     if kind is BlockKind.PROSE and ITEM.match(line):
         kind = BlockKind.ITEM
     return Block(start, end, kind, is_loose=is_loose)
+
+
+def _outside(line: str) -> str:
+    """A line without its code and without the alternatives of a synopsis."""
+    bare = _CODE_SPAN.sub("", line) if "`" in line else line
+    for _ in range(_DEEPEST if "[" in bare or "{" in bare else 0):
+        bare = _ALTERNATIVES.sub("", bare)
+    return bare
+
+
+_DEEPEST = 3  # brackets in brackets
 
 
 def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
@@ -515,8 +522,8 @@ class Context:
             return self._above_row(line, is_first=block.is_loose)
         self._rows = []
         if block.kind is BlockKind.ITEM:
-            indent = block.start - 1 - self._text.rfind("\n", 0, block.start)
-            indent += len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
+            column = block.start - 1 - self._text.rfind("\n", 0, block.start)
+            indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
             marker = _marker_kind(line)
             if block.is_loose and self._markers.get(indent, marker) != marker:
                 self._items = []  # another list
@@ -524,7 +531,7 @@ class Context:
             self._items = [above for above in self._items if above[0] < indent][-_MOST_LEVELS:]
             lead = "".join(text for _, text in self._items)
             self._items.append((indent, f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
-            return f"{lead}{' ' * indent}" if lead else ""
+            return f"{lead}{' ' * column}"
         lead = ""
         if block.kind is BlockKind.PROSE:
             lead = self._above_quotation(line) or self._above_definition(block, line)
@@ -619,6 +626,7 @@ def speaker(text: str, start: int = 0) -> str:
     return label[1] if label else ""
 
 
+_ALTERNATIVES = re.compile(r"[\[{][^\[\]{}]{0,1000}[\]}]")  # of a synopsis: "[-V | --version]"
 _CODE_SPAN = re.compile(r"(?<![`\\])(`{1,3})(?!`)([^`]{1,500})(?<!`)\1(?!`)")
 _KEPT = "\ue001"  # stands for a span of code
 _LABEL = r"\[[^\[\]]{0,300}\]"

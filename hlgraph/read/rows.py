@@ -586,9 +586,11 @@ def table_documents(
 
 def _long_column(table: str) -> tuple[str, ...]:
     """A warning that names the column of a table whose cells are paragraphs rather than values."""
-    head, _, *rows = (line[2:-2].split(" | ") for line in table.split("\n"))
-    means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
-    name, mean = max(zip(head, means, strict=False), key=lambda pair: pair[1], default=("", 0.0))
+    name, mean = "", 0.0
+    for part in table.split("\n\n"):
+        head, _, *rows = (line[2:-2].split(" | ") for line in part.split("\n"))
+        means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
+        name, mean = max([(name, mean), *zip(head, means, strict=False)], key=lambda pair: pair[1])
     if mean < _LONG_CELLS:
         return ()
     return (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -860,6 +860,8 @@ def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list
 def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table of rows that are data, one line each: no row is taken for a title, a section or a total.
 
+    Columns that make a line longer than a chunk become several tables below each other, each with the first column.
+
     Parameters
     ----------
     head : the label of each column
@@ -872,7 +874,37 @@ def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     | --- | --- |
     | bolt | 3 |
     """
-    return "\n".join([_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)])
+    every = [head, *rows]
+    parts = _parts(every)
+    if len(parts) == 1:
+        return _table_of(every)
+    shown = ([[row[at] for at in part] for row in every if any(row[at] for at in part[1:])] for part in parts)
+    return "\n\n".join(map(_table_of, shown))
+
+
+def _table_of(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join([_barred(rows[0]), "|" + " --- |" * len(rows[0]), *map(_barred, rows[1:])])
+
+
+_LONGEST_ROW = 900  # characters; a chunk has 300 tokens
+_FEWEST_DIVIDED = 8  # of a table that is divided
+
+
+def _parts(table: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The columns of each part of a table, the first one in all of them; one part if lines are short enough, or most cells empty."""
+    count = len(table[0])
+    is_long = count >= _FEWEST_DIVIDED and max(sum(map(len, row)) + 3 * count for row in table) > _LONGEST_ROW
+    if not is_long or 2 * sum(map(bool, chain.from_iterable(table))) < count * len(table):
+        return [[*range(count)]]
+    widths = [max(map(len, column)) + 3 for column in zip(*table, strict=True)]
+    parts, size = [[0]], widths[0] + 1
+    for at in range(1, count):
+        if size + widths[at] > _LONGEST_ROW and len(parts[-1]) > 1:
+            parts.append([0])
+            size = widths[0] + 1
+        parts[-1].append(at)
+        size += widths[at]
+    return parts
 
 
 def _barred(texts: Iterable[str]) -> str:

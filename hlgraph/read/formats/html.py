@@ -276,10 +276,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         _remove(element)
     for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
         element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
-    _without_contents(tree)
-    for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
-        if not any(map(str.isalnum, _words(link))) and not len(link):
-            _remove(link)  # a sign for readers who want the address of the heading
+    _without_signs(tree)
     _mend_lines(tree)
     _list_items_of_word(tree)
     _move_notes(tree)
@@ -382,6 +379,17 @@ def _mend_lines(tree: HtmlElement) -> None:
             part.append(code)
 
 
+def _without_signs(tree: HtmlElement) -> None:
+    """Remove what leads through a page, in place: contents, rows of links in brackets, signs beside headings."""
+    _without_contents(tree)
+    for table in list(tree.iter("table")):
+        if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
+            _remove(table)
+    for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
+        if not any(map(str.isalnum, _words(link))) and not len(link):
+            _remove(link)  # a sign for readers who want the address of the heading
+
+
 def _without_contents(tree: HtmlElement) -> None:
     """Remove lists of nothing but links to headings of the page, in place, with the box around them."""
     places = {each.get("id") or each.get("name") for each in tree.xpath("//*[@id or @name]")}
@@ -406,6 +414,7 @@ def _shown(element: HtmlElement) -> int:
 
 _FEWEST_LINKS, _MOST_BESIDE = 3, 1.3  # of a table of contents: links, and letters for each letter of the links
 _HEADING = 20  # letters of its heading
+_BRACKETED = re.compile(r"(?:\[[^\[\]]{1,20}\]\s*){2,20}")
 _BROKEN = re.compile(r"[ \t]*\n\s*")
 
 

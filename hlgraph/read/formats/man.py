@@ -36,6 +36,8 @@ _ONE = {"-": "-", "e": "\\", " ": " ", "~": " ", "0": " ", "t": "\t", "'": "'", 
 _BREAKS = _names("PP P LP sp TP IP HP RS RE nf fi Pp It Bl El Bd Ed EX EE in ti ad na ta")
 _BULLET = re.compile(r"[•*o-]|\d{1,3}[.)]")  # of an item
 _TAG, _AS_IS = "\1", "\2"  # before what names an item, and before a line that is not filled
+_INDENTED = "\3"  # where an indented part begins
+_LONGEST_TAG = 80
 _FORM = re.compile(r"[lrcnasLRCNAS^][^lrcnasLRCNAS^\s|,]*")  # of a column
 _UNFILLED, _REFILLED = _names("nf EX Bd"), _names("fi EE Ed")
 _FONTS = _names("B I BI BR IB IR RB RI SM SB")
@@ -61,7 +63,7 @@ def read_man(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The file is not text, or holds no text between its macros.
     """
     source, warnings = decode(origin, data, encoding=options.encoding)
-    lines = [*_lines(source, Produced(origin, len(data), options.max_bytes))]
+    lines = [*_tagged(_lines(source, Produced(origin, len(data), options.max_bytes)))]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(_filled(lines))).strip()
     if not text:
         raise ReadError(origin.uri, "is empty: it holds macros alone", "read it with --format text to keep all of it")
@@ -95,6 +97,19 @@ def _lines(source: str, produced: Produced) -> Iterator[str]:
                 yield f"{sign}{text}" if text else ""
                 is_tag = is_tag and not text
             is_tag = is_tag or name in ("TP", "TQ")
+
+
+def _tagged(lines: Iterable[str]) -> list[str]:
+    """The lines; an option that is a paragraph of its own names the indented text below it."""
+    kept: list[str] = []
+    for line in lines:
+        if not line.endswith(_INDENTED):
+            kept.append(line)
+        elif kept and kept[-1].startswith("-") and len(kept[-1]) <= _LONGEST_TAG and not any(kept[-2:-1]):
+            kept[-1] = f"{_TAG}{kept[-1]}"
+        else:
+            kept.append("")
+    return kept
 
 
 def _filled(lines: Iterable[str]) -> Iterator[str]:
@@ -199,6 +214,8 @@ def _macro(name: str, rest: str) -> Iterator[str]:
         yield from ("", f"{'#' if name in ('SH', 'Sh') else '##'} {' '.join(words)}", "")
     elif name in _FONTS:
         yield ("" if len(name) == 2 and name not in ("SM", "SB") else " ").join(words)
+    elif name == "RS":
+        yield _INDENTED
     elif name in _BREAKS:
         yield ""
         if name in ("IP", "It") and words:

@@ -202,6 +202,21 @@ def test_the_items_of_a_long_list_have_their_lead_in_in_every_chunk() -> None:
     assert found == {f"{PUMP} {item[2:]}" for item in items} | {"Afterwards it is safe."}
 
 
+def test_no_item_of_an_indented_list_carries_the_item_that_begins_its_chunk() -> None:
+    items = "\n".join(f"    - pump {at} of the yard, in hall {at % 7}" for at in range(120))
+    document = Document("a.md", f"{items}\n")
+    spans = ContentDefinedChunker().chunk(document)
+    chunks = [ChunkInput(document.text[span.start : span.end], above=span.above) for span in spans]
+    assert len(chunks) > 2
+    stated = {each.text for found in LocalExtractor().extract(chunks) for each in found.propositions}
+    assert stated == {f"pump {at} of the yard, in hall {at % 7}" for at in range(120)}
+
+
+def test_alternatives_of_a_synopsis_are_no_cells() -> None:
+    line = "pump [[-V | --version] [{-o | --output} {FILE | FOLDER}] | --slow | --fast] yard"
+    assert texts(line) == [line]
+
+
 def test_the_words_of_a_title_need_no_antecedent() -> None:
     sentence = "The bridge was opened by the mayor on 12 May 1881."
     assert texts(sentence, title="The bridge") == [sentence]

@@ -4,7 +4,7 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid, side_by_side
+from hlgraph.read.tables import Cell, Grid, markdown_rows, side_by_side
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -125,3 +125,13 @@ def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: in
 def test_a_long_cell_that_is_not_marked_is_no_label() -> None:
     table = grid("am | Does a date occur in the am or in the pm?", "as.date | Change an object to a date.")
     assert (table.head, len(table.rows)) == (["", ""], 2)
+
+
+def test_a_table_with_lines_longer_than_a_chunk_is_several_tables_with_its_first_column() -> None:
+    head, row = [f"label {at}" for at in range(30)], [f"{at} and {'more ' * 12}" for at in range(30)]
+    parts = [part.split("\n") for part in markdown_rows(head, [row, row]).split("\n\n")]
+    assert max(len(line) for part in parts for line in part) <= 900
+    assert {part[0].split(" | ")[0] for part in parts} == {"| label 0"}
+    labels = [label for part in parts for label in part[0].strip("| ").split(" | ")[1:]]
+    assert labels == head[1:]
+    assert len(markdown_rows(["a", "b"], [["x" * 2000, "y"]]).split("\n\n")) == 1

@@ -711,6 +711,12 @@ def test_two_names_of_an_option_are_one_item(tmp_path: Path) -> None:
     assert pump.text.split("\n\n") == ["# OPTIONS", "- -V, --version: Show it.", "- -h: Help."]
 
 
+def test_an_option_above_its_indented_text_names_it(tmp_path: Path) -> None:
+    page = ".TH PUMP 1\n.SH OPTIONS\nSet:\n.PP\n\\fB--debug\\fR\n.RS 4\nShow it.\n.RE\n.PP\nSee also:\n.RS 4\nweir(1)\n.RE\n"
+    [pump] = documents(given(tmp_path, "man", page))
+    assert pump.text.split("\n\n") == ["# OPTIONS", "Set:", "- --debug: Show it.", "See also:", "weir(1)"]
+
+
 @pytest.mark.parametrize("dash", ["- ", "– ", ">> "])
 def test_a_dash_before_a_voice_and_the_notes_of_music_are_nobody_s_words(dash: str, tmp_path: Path) -> None:
     lines = f"{dash}<v Ben>I will not</v>\n{dash}<v Cora>Nobody does</v>\n\n00:03.000 --> 00:04.000\n♪ music ♪\n"
