@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _CHUNK_SECONDS: Final = 30.0  # that a client may take to send the next part of a body
 _GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
+_IDLE_SECONDS: Final = 75  # that a connection stays open between two requests
 _WORKER_SECONDS: Final = 60  # that a worker may take to start, or to answer its parent, before it is replaced
 _FORM_BYTES: Final = 1 << 20  # of an upload besides its files
 _HEADERS: Final = (
@@ -297,7 +298,7 @@ def check_protected(settings: Settings, options: ServeOptions) -> None:
 def bound(options: ServeOptions) -> socket.socket:
     """The socket of a server. Raises InputError if the address cannot be used."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio sends at once on TCP alone
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((options.host, options.port))
@@ -352,6 +353,7 @@ def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket)
             access_log=False,
             server_header=False,
             date_header=True,
+            timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             timeout_worker_healthcheck=_WORKER_SECONDS,
         )

@@ -281,6 +281,76 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
+        path=f"{_CORPUS}/sources",
+        run=_of("records.sources", "corpus"),
+        about="The sources of a corpus, page by page.",
+        gives=shapes.SourcesListed,
+        query=shapes.ListAsked,
+        tag="sources",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/sources/{{source}}",
+        run=_of("records.source", "corpus", id="source"),
+        about="A source with its text, its chunks and its statements.",
+        gives=shapes.SourceOpened,
+        query=shapes.SourceAsked,
+        tag="sources",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/entities",
+        run=_of("records.entities", "corpus"),
+        about="The entities of a corpus, page by page, or those of a name.",
+        gives=shapes.EntitiesListed,
+        query=shapes.EntitiesAsked,
+        tag="graph",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/entities/{{entity}}",
+        run=_of("records.entity", "corpus", id="entity"),
+        about="An entity, by id or name, with the facts about it, its neighbours and its merges.",
+        gives=shapes.EntityOpened,
+        query=shapes.OpenAsked,
+        tag="graph",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/facts",
+        run=_of("records.facts", "corpus"),
+        about="The facts of a corpus, page by page.",
+        gives=shapes.FactsListed,
+        query=shapes.ListAsked,
+        tag="graph",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/facts/{{fact}}",
+        run=_of("records.fact", "corpus", id="fact"),
+        about="A fact with the statements that support it.",
+        gives=shapes.FactOpened,
+        query=shapes.OpenAsked,
+        tag="graph",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
+        path=f"{_CORPUS}/path",
+        run=_of("records.path", "corpus"),
+        about="The facts that lead from one entity to another.",
+        gives=shapes.PathFound,
+        query=shapes.PathAsked,
+        tag="graph",
+        is_cached=True,
+    ),
+    Route(
+        method="GET",
         path=f"{_CORPUS}/communities",
         run=_of("records.communities", "corpus"),
         about="The communities of a corpus.",
@@ -824,8 +894,10 @@ def _operation(route: Route, refs: Mapping[type, Any], components: Mapping[str, 
         for part in re.findall(r"{(\w+)", route.path)
     ]
     if route.query is not None:
-        for part, schema in components[route.query.__name__]["properties"].items():
-            parameters.append({"name": part, "in": "query", "required": False, "schema": schema})
+        described_query = components[route.query.__name__]
+        needed = described_query.get("required", ())
+        for part, schema in described_query["properties"].items():
+            parameters.append({"name": part, "in": "query", "required": part in needed, "schema": schema})
     if route.is_write:
         schema = {"type": "string", "pattern": "^[!-~]{1,200}$"}
         parameters.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})

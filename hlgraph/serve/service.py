@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -33,11 +33,16 @@ from hlgraph.text import ACL
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
     from hlgraph.retrieve import SearchResult
+    from hlgraph.sdk.contents import Entities, EntityDetails, SupportedFact
+
+    _Came: TypeAlias = dict[str, tuple[SupportedFact, str] | None]
 
 T = TypeVar("T")
 _LANES: Final = 4  # ingests at once on servers; an embedded store has one writer
 _WAIT_SECONDS: Final = 5.0  # that a write waits for the write lock
 _BATCH_CHARACTERS: Final = 8_000_000  # of uploaded documents that are in memory at once
+_NAME_PAGES, _NAME_PAGE = 20, 1_000  # entities that one request looks at for a name
+_MOST_OPENED, _MOST_FACTS = 200, 200  # entities that a search for a path opens, and facts of each
 _MOST_IDS: Final = 20  # in a line of the audit
 
 
@@ -176,8 +181,13 @@ class Service:
         who.check(right)
         return self.graph.in_corpus(corpus)
 
-    def _asked(self, who: Principal, corpus: str) -> HLGraph:
-        """The corpus as the caller sees it, for searches and answers."""
+    def asked(self, who: Principal, corpus: str) -> HLGraph:
+        """The corpus as the caller sees it.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        """
         graph = self.corpus(who, corpus, right="read")
         if who.groups:
             return graph.as_caller(set(who.groups))
@@ -313,7 +323,7 @@ class Service:
     ) -> T:
         self._check(asked, asked.k)
         with _one_name(corpus):
-            result = self._asked(who, corpus).search(
+            result = self.asked(who, corpus).search(
                 asked.question, k=asked.k, mode=asked.mode, explain=explain, **_options(asked)
             )
             return shape(result)
@@ -329,7 +339,7 @@ class Service:
         """
         self._check(asked, asked.k)
         with self.audited(who, "answer", corpus=corpus) as ids:
-            answer = self._asked(who, corpus).answer(asked.question, **_options(asked), **_answer_options(asked))
+            answer = self.asked(who, corpus).answer(asked.question, **_options(asked), **_answer_options(asked))
             ids += [citation.evidence.id for citation in answer.citations]
         return shapes.answered_of(answer)
 
@@ -343,7 +353,7 @@ class Service:
         asked : the question
         """
         self._check(asked, asked.k)
-        return self._answer_events(who, corpus, asked=asked, graph=self._asked(who, corpus))
+        return self._answer_events(who, corpus, asked=asked, graph=self.asked(who, corpus))
 
     def _answer_events(
         self, who: Principal, corpus: str, *, asked: shapes.AnswerAsked, graph: HLGraph
@@ -492,6 +502,94 @@ class Records:
             ids += [decision.id for decision in decisions]
         return shapes.Merged(decisions=tuple(_decision(item, {}) for item in decisions))
 
+    def sources(self, who: Principal, corpus: str, *, asked: shapes.ListAsked) -> shapes.SourcesListed:
+        """A page of the sources that a caller may see.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        asked : which of them
+        """
+        with _one_name(corpus):
+            page = self._service.asked(who, corpus).sources.list(**_page(asked))
+        return shapes.SourcesListed(sources=tuple(map(shapes.source_of, page)), total=page.total, after=page.after)
+
+    def source(self, who: Principal, corpus: str, *, id: str, asked: shapes.SourceAsked) -> shapes.SourceOpened:  # noqa: A002
+        """A source with its text, chunks and statements.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        id : id of the source, or its uri
+        asked : of which moment
+        """
+        with _one_name(corpus):
+            return shapes.opened_source_of(self._service.asked(who, corpus).sources.open(id, as_of=asked.as_of))
+
+    def entities(self, who: Principal, corpus: str, *, asked: shapes.EntitiesAsked) -> shapes.EntitiesListed:
+        """A page of the entities that a caller may see, or of those with some words in their name.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        asked : which of them
+        """
+        with _one_name(corpus):
+            part = self._service.asked(who, corpus).entities
+            if asked.name is not None:
+                return _entities_named(part, asked)
+            page = part.list(**_page(asked))
+        return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=page.total, after=page.after)
+
+    def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.OpenAsked) -> shapes.EntityOpened:  # noqa: A002
+        """An entity with the facts about it, its neighbours and its merges.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        id : id of the entity, or one of its names
+        asked : what is shown
+        """
+        with _one_name(corpus):
+            part = self._service.asked(who, corpus).entities
+            return shapes.opened_entity_of(part.open(id, **msgspec.structs.asdict(asked)))
+
+    def facts(self, who: Principal, corpus: str, *, asked: shapes.ListAsked) -> shapes.FactsListed:
+        """A page of the facts that a caller may see.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        asked : which of them
+        """
+        with _one_name(corpus):
+            page = self._service.asked(who, corpus).facts.list(**_page(asked))
+        return shapes.FactsListed(facts=tuple(map(shapes.fact_of, page)), total=page.total, after=page.after)
+
+    def fact(self, who: Principal, corpus: str, *, id: str, asked: shapes.OpenAsked) -> shapes.FactOpened:  # noqa: A002
+        """A fact with the statements that support it.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        id : id of the fact
+        asked : what is shown
+        """
+        with _one_name(corpus):
+            part = self._service.asked(who, corpus).facts
+            return shapes.opened_fact_of(part.open(id, **msgspec.structs.asdict(asked)))
+
+    def path(self, who: Principal, corpus: str, *, asked: shapes.PathAsked) -> shapes.PathFound:
+        """The facts that lead from one entity to another: a shortest path, searched from both ends.
+
+        Parameters
+        ----------
+        who, corpus : the caller and the corpus
+        asked : the two entities
+        """
+        with _one_name(corpus):
+            return _Walk(self._service.asked(who, corpus).entities, asked.where).between(asked)
+
     def delete_source(self, who: Principal, corpus: str, *, id: str) -> shapes.Removed:  # noqa: A002
         """Remove a source, and everything that only it asserts.
 
@@ -509,6 +607,102 @@ class Records:
             report = graph.delete(record.uri)
             ids.append(id)
         return shapes.Removed(report=shapes.report_of(report))
+
+
+def _page(asked: shapes.ListAsked) -> dict[str, Any]:
+    return {"where": asked.where, "limit": asked.limit, "after": asked.after, "as_of": asked.as_of}
+
+
+def _entities_named(part: Entities, asked: shapes.EntitiesAsked) -> shapes.EntitiesListed:
+    """Entities with all words of a name in theirs, in the order of ids; a page looks at a bounded number of entities."""
+    wanted = (asked.name or "").casefold().split()
+    matches: list[shapes.EntityNamed] = []
+    after = asked.after
+    for _ in range(_NAME_PAGES):
+        page = part.list(where=asked.where, limit=_NAME_PAGE, after=after, as_of=asked.as_of)
+        for entity in page:
+            names = " ".join((entity.name, *entity.aliases)).casefold()
+            if all(word in names for word in wanted):
+                matches.append(shapes.entity_of(entity))
+                if len(matches) == asked.limit:
+                    return shapes.EntitiesListed(entities=tuple(matches), after=entity.id)
+        after = page.after
+        if after is None:
+            break
+    return shapes.EntitiesListed(entities=tuple(matches), after=after)
+
+
+class _Walk:
+    """A search for a path of facts, which opens one entity after another as the caller sees them."""
+
+    def __init__(self, part: Entities, where: str | None) -> None:
+        self._part = part
+        self._where = where
+        self._opened: dict[str, EntityDetails] = {}
+        self._is_complete = True
+
+    def between(self, asked: shapes.PathAsked) -> shapes.PathFound:
+        """A shortest path; the ends of both searches grow by turns."""
+        first, last = self._open(asked.start), self._open(asked.end)
+        # By entity: the fact and the entity that it was reached by.
+        came: tuple[_Came, _Came] = (dict.fromkeys(_one(first)), dict.fromkeys(_one(last)))
+        edges = [[first.entity.id], [last.entity.id]]
+        for _ in range(asked.hops):
+            meeting = next((node for node in came[0] if node in came[1]), None)
+            if meeting is not None or not all(edges):
+                break
+            side = 0 if len(edges[0]) <= len(edges[1]) else 1
+            edges[side] = self._grown(edges[side], came[side])
+        meeting = next((node for node in came[0] if node in came[1]), None)
+        if meeting is None:
+            return shapes.PathFound(entities=(), facts=(), is_complete=self._is_complete)
+        before, after = _back(came[0], meeting), _back(came[1], meeting)
+        nodes = [*(node for _, node in reversed(before)), meeting, *(node for _, node in after)]
+        facts = [*(fact for fact, _ in reversed(before)), *(fact for fact, _ in after)]
+        return shapes.PathFound(
+            entities=tuple(shapes.entity_of(self._open(node).entity) for node in nodes),
+            facts=tuple(map(shapes.opened_fact_of, facts)),
+            is_complete=self._is_complete,
+        )
+
+    def _grown(self, edge: Sequence[str], came: _Came) -> list[str]:
+        grown: list[str] = []
+        for name in edge:
+            if len(self._opened) >= _MOST_OPENED:
+                self._is_complete = False
+                break
+            details = self._open(name)
+            own = _one(details)
+            for alias in own:
+                came.setdefault(alias, came[name])
+            for fact in details.facts:
+                ends = (fact.fact.subject_id, fact.fact.object_id)
+                other = next((end for end in ends if end is not None and end not in own), None)
+                if other is not None and other not in came:
+                    came[other] = fact, name
+                    grown.append(other)
+        return grown
+
+    def _open(self, name: str) -> EntityDetails:
+        if name not in self._opened:
+            details = self._opened[name] = self._part.open(name, where=self._where, limit=_MOST_FACTS)
+            self._opened[details.entity.id] = details
+            self._is_complete &= details.fact_count <= _MOST_FACTS and not details.is_cut
+        return self._opened[name]
+
+
+def _one(details: EntityDetails) -> tuple[str, ...]:
+    """The ids of an entity and of those that were merged with it."""
+    return (details.entity.id, *(entity.id for entity in details.merged))
+
+
+def _back(came: _Came, node: str) -> list[tuple[SupportedFact, str]]:
+    """The facts and entities from a node back to where a search began."""
+    steps = []
+    while (step := came[node]) is not None:
+        steps.append(step)
+        node = step[1]
+    return steps
 
 
 class Ingests:

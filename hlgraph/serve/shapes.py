@@ -18,8 +18,9 @@ from hlgraph import errors
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
-    from hlgraph.records import Answer, Evidence
+    from hlgraph.records import Answer, Entity, Evidence, Source
     from hlgraph.retrieve import Explanation, SearchResult
+    from hlgraph.sdk.contents import EntityDetails, FactRow, SourceDetails, SupportedFact
 
 T = TypeVar("T")
 Right = Literal["read", "write", "operate"]
@@ -309,6 +310,162 @@ class PageAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
 
 
+class ListAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which records are listed: those that sources within a filter assert, from a page on (``after`` of the page before)."""
+
+    where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
+    after: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    as_of: Annotated[str, Meta(max_length=100)] | None = None
+
+
+class EntitiesAsked(ListAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which entities are listed; ``name``: those whose name has these words. A page looks at 20,000 entities at most."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+
+
+class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is shown of an entity or a fact: what sources within a filter assert, ``limit`` facts, neighbours or statements."""
+
+    where: Annotated[str, Meta(max_length=10_000)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 20
+    as_of: Annotated[str, Meta(max_length=100)] | None = None
+
+
+class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The moment of which a source is shown."""
+
+    as_of: Annotated[str, Meta(max_length=100)] | None = None
+
+
+class PathAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    """Two entities, by id or name, and how many facts may lead from one to the other."""
+
+    start: Named
+    end: Named
+    hops: Annotated[int, Meta(ge=1, le=6)] = 4
+    where: Annotated[str, Meta(max_length=10_000)] | None = None
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """A chunk or a statement of a source: the characters ``start`` to ``end`` of its text."""
+
+    id: str
+    text: str
+    start: int
+    end: int
+    chunk_id: str = ""
+    page: int | None = None
+    headings: tuple[str, ...] = ()
+
+
+class SourcesListed(Struct, frozen=True, kw_only=True):
+    """Sources by id; ``after`` is where the next page begins, ``total`` the number of all."""
+
+    sources: tuple[SourceNamed, ...]
+    total: int
+    after: str | None = None
+
+
+class SourceOpened(Struct, frozen=True, kw_only=True):
+    """A source with its text, its chunks and its statements, by place."""
+
+    source: SourceNamed
+    text: str
+    chunks: tuple[Span, ...]
+    statements: tuple[Span, ...]
+
+
+class EntityNamed(Struct, frozen=True, kw_only=True):
+    """An entity: its most frequent name, its kind, and all names that mention it."""
+
+    id: str
+    name: str
+    kind: str = ""
+    names: tuple[str, ...] = ()
+
+
+class EntitiesListed(Struct, frozen=True, kw_only=True):
+    """Entities by id; ``total`` is the number of all, if no name was asked for."""
+
+    entities: tuple[EntityNamed, ...]
+    total: int | None = None
+    after: str | None = None
+
+
+class FactNamed(Struct, frozen=True, kw_only=True):
+    """A fact in words, and the entities at its ends; a literal has no ``object_id``."""
+
+    id: str
+    text: str
+    subject_id: str
+    subject: str
+    predicate: str
+    object: str
+    object_id: str | None = None
+
+
+class FactsListed(Struct, frozen=True, kw_only=True):
+    """Facts by id."""
+
+    facts: tuple[FactNamed, ...]
+    total: int
+    after: str | None = None
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """A statement that supports a fact, and the characters of its source."""
+
+    id: str
+    text: str
+    start: int
+    end: int
+    chunk_id: str
+    source: SourceNamed | None
+
+
+class FactOpened(Struct, frozen=True, kw_only=True):
+    """A fact, the first statements that support it, and the number of all."""
+
+    fact: FactNamed
+    statements: tuple[Said, ...]
+    total: int
+
+
+class NeighbourNamed(Struct, frozen=True, kw_only=True):
+    """An entity, and the number of statements that mention it together with another one."""
+
+    entity: EntityNamed
+    statements: int
+
+
+class EntityOpened(Struct, frozen=True, kw_only=True):
+    """An entity with the facts about it, its neighbours, and the entities that were merged with it, most supported first.
+
+    ``is_cut``: the counts are lower bounds.
+    """
+
+    entity: EntityNamed
+    merged: tuple[EntityNamed, ...]
+    facts: tuple[FactOpened, ...]
+    fact_count: int
+    neighbours: tuple[NeighbourNamed, ...]
+    neighbour_count: int
+    statement_count: int
+    is_cut: bool = False
+
+
+class PathFound(Struct, frozen=True, kw_only=True):
+    """The facts that lead from one entity to the other, and the entities on the way; both are empty if there is no such path.
+
+    ``is_complete``: every fact was looked at, so that there is no shorter path.
+    """
+
+    entities: tuple[EntityNamed, ...]
+    facts: tuple[FactOpened, ...]
+    is_complete: bool
+
+
 class CommunitiesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which communities are listed: ``level`` 0 is the finest, ``names`` the number of members that are named."""
 
@@ -485,7 +642,6 @@ def piece_of(evidence: Evidence, number: int) -> Piece:
     evidence : the evidence
     number : its number in the result, from 1
     """
-    source = evidence.source
     return Piece(
         number=number,
         id=evidence.id,
@@ -495,13 +651,98 @@ def piece_of(evidence: Evidence, number: int) -> Piece:
         chunk_id=evidence.chunk_id,
         start=evidence.start,
         end=evidence.end,
-        source=SourceNamed(id=source.id, uri=source.uri, title=source.title, metadata=dict(source.metadata)),
+        source=source_of(evidence.source),
         page=evidence.page,
         headings=tuple(evidence.headings),
         why=dict(evidence.why),
         labels=tuple(evidence.labels),
         is_stale=evidence.is_stale,
         rests_on=tuple(piece_of(part, at) for at, part in enumerate(evidence.rests_on, 1)),
+    )
+
+
+def source_of(source: Source) -> SourceNamed:
+    """A source as data. The number of its version is left out: it counts edits that a caller may not see."""
+    return SourceNamed(id=source.id, uri=source.uri, title=source.title, metadata=dict(source.metadata))
+
+
+def opened_source_of(details: SourceDetails) -> SourceOpened:
+    """A source with its text as data."""
+    return SourceOpened(
+        source=source_of(details.source),
+        text=details.text,
+        chunks=tuple(
+            Span(
+                id=chunk.id,
+                text=chunk.text,
+                start=chunk.start,
+                end=chunk.end,
+                page=chunk.page,
+                headings=tuple(chunk.headings),
+            )
+            for chunk in details.chunks
+        ),
+        statements=tuple(
+            Span(
+                id=statement.id,
+                text=statement.text,
+                start=statement.start,
+                end=statement.end,
+                chunk_id=statement.chunk_id,
+            )
+            for statement in details.statements
+        ),
+    )
+
+
+def entity_of(entity: Entity) -> EntityNamed:
+    """An entity as data."""
+    return EntityNamed(id=entity.id, name=entity.name, kind=entity.kind, names=tuple(entity.aliases))
+
+
+def fact_of(fact: FactRow) -> FactNamed:
+    """A fact as data."""
+    return FactNamed(
+        id=fact.id,
+        text=fact.text,
+        subject_id=fact.subject_id,
+        subject=fact.subject,
+        predicate=fact.predicate,
+        object=fact.object,
+        object_id=fact.object_id,
+    )
+
+
+def opened_fact_of(details: SupportedFact) -> FactOpened:
+    """A fact with its statements as data."""
+    sources = {name: source_of(source) for name, source in details.sources.items()}
+    statements = tuple(
+        Said(
+            id=statement.id,
+            text=statement.text,
+            start=statement.start,
+            end=statement.end,
+            chunk_id=statement.chunk_id,
+            source=sources.get(statement.source_id),
+        )
+        for statement in details.statements
+    )
+    return FactOpened(fact=fact_of(details.fact), statements=statements, total=details.total)
+
+
+def opened_entity_of(details: EntityDetails) -> EntityOpened:
+    """An entity with what is around it as data."""
+    return EntityOpened(
+        entity=entity_of(details.entity),
+        merged=tuple(map(entity_of, details.merged)),
+        facts=tuple(map(opened_fact_of, details.facts)),
+        fact_count=details.fact_count,
+        neighbours=tuple(
+            NeighbourNamed(entity=entity_of(near.entity), statements=near.statements) for near in details.neighbours
+        ),
+        neighbour_count=details.neighbour_count,
+        statement_count=details.statement_count,
+        is_cut=details.is_cut,
     )
 
 
@@ -681,7 +922,42 @@ _MERGE = DecisionNamed(
     at="2026-11-29T01:00:00Z",
     names={"11aa": "M. Quill", "22bb": "Mara Quill"},
 )
+_QUILL, _BRIDGE = EntityNamed(id="22bb", name="Mara Quill", kind="person"), EntityNamed(id="33cc", name="Aldane Bridge")
+_FACT = FactNamed(
+    id="5d5d",
+    text="Mara Quill designed Aldane Bridge",
+    subject_id="22bb",
+    subject="Mara Quill",
+    predicate="designed",
+    object="Aldane Bridge",
+    object_id="33cc",
+)
+_SUPPORTED = FactOpened(
+    fact=_FACT,
+    statements=(Said(id="7be31d", text=_PIECE.text, start=0, end=38, chunk_id="90aa4f", source=_SOURCE),),
+    total=1,
+)
 EXAMPLES: Mapping[str, Struct] = {
+    "EntitiesListed": EntitiesListed(entities=(_QUILL, _BRIDGE), total=2),
+    "EntityOpened": EntityOpened(
+        entity=_QUILL,
+        merged=(),
+        facts=(_SUPPORTED,),
+        fact_count=1,
+        neighbours=(NeighbourNamed(entity=_BRIDGE, statements=1),),
+        neighbour_count=1,
+        statement_count=1,
+    ),
+    "FactOpened": _SUPPORTED,
+    "FactsListed": FactsListed(facts=(_FACT,), total=1),
+    "PathFound": PathFound(entities=(_QUILL, _BRIDGE), facts=(_SUPPORTED,), is_complete=True),
+    "SourceOpened": SourceOpened(
+        source=_SOURCE,
+        text=_PIECE.text,
+        chunks=(Span(id="90aa4f", text=_PIECE.text, start=0, end=38),),
+        statements=(Span(id="7be31d", text=_PIECE.text, start=0, end=38, chunk_id="90aa4f"),),
+    ),
+    "SourcesListed": SourcesListed(sources=(_SOURCE,), total=1),
     "AnswerAsked": AnswerAsked(question="Who designed the bridge?"),
     "Answered": Answered(
         question="Who designed the bridge?",

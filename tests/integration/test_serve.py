@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import jwt
 import msgspec
@@ -25,6 +26,7 @@ import hlgraph
 from hlgraph.errors import InputError, SettingsError
 from hlgraph.records import Answer, Citation, Document, Evidence, Source
 from hlgraph.sdk.client import HLGraph
+from hlgraph.sdk.contents import Page
 from hlgraph.serve import completions, shapes
 from hlgraph.serve.access import Keys, StateFile
 from hlgraph.serve.application import ServeOptions, application, check_protected
@@ -168,6 +170,62 @@ def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
         assert server.client.delete(f"{route}/{decision['id']}").json()["decisions"][0]["id"] == decision["id"]
         assert server.client.get(route).json()["decisions"] == []
         problem(server.client.delete(f"{route}/{'0' * 32}"), 404)
+
+
+def test_sources_entities_and_facts_are_listed_and_opened(notes: Open) -> None:
+    def get(path: str, **query: Any) -> Any:
+        response = notes.client.get(f"/v1/corpora/default/{path}", params=query)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    first = get("sources", limit=1)
+    second = get("sources", limit=1, after=first["after"])
+    assert (first["total"], second["after"]) == (2, None)
+    assert {first["sources"][0]["uri"], second["sources"][0]["uri"]} == {"notes/bridge", "notes/works"}
+    assert [source["uri"] for source in get("sources", where="year = 1940")["sources"]] == ["notes/works"]
+    source = get(f"sources/{get('sources', where='year = 1931')['sources'][0]['id']}")
+    assert source["text"] == DOCUMENTS[0].text
+    for span in (*source["chunks"], *source["statements"]):
+        assert 0 <= span["start"] < span["end"] <= len(source["text"])
+    assert "Mara Quill" in {entity["name"] for entity in get("entities")["entities"]}
+    assert [entity["name"] for entity in get("entities", name="quill mara")["entities"]] == ["Mara Quill"]
+    entity = get("entities/Mara Quill")
+    assert [fact["fact"]["text"] for fact in entity["facts"]] == ["Mara Quill designed Aldane Bridge"]
+    assert entity["facts"][0]["statements"][0]["source"]["uri"] == "notes/bridge"
+    assert entity["neighbours"][0]["entity"]["name"] == "Aldane Bridge"
+    fact = get(f"facts/{entity['facts'][0]['fact']['id']}")
+    assert fact["total"] == 1
+    assert get("facts")["total"] == len(get("facts")["facts"])
+    for path in ("sources/x", "entities/Nobody", "facts/x", "path?from=Mara Quill&to=Nobody"):
+        problem(notes.client.get(f"/v1/corpora/default/{path}"), 404)
+    problem(notes.client.get("/v1/corpora/default/path?from=Mara Quill"), 400)
+
+
+def test_a_path_between_two_entities_is_a_shortest_one(tmp_path: Path) -> None:
+    chain = [
+        Document("a", "Mara Quill designed the Aldane Bridge."),
+        Document("b", "Ivo Brandt sold the Aldane Bridge."),
+        Document("c", "Ivo Brandt visited Tessing."),
+        Document("d", "Petra Voss left Gannow."),
+    ]
+    with serving(tmp_path, documents=chain) as server:
+
+        def path(**query: Any) -> Any:
+            return server.client.get("/v1/corpora/default/path", params=query).json()
+
+        found = path(**{"from": "Mara Quill", "to": "Tessing"})
+        assert [entity["name"] for entity in found["entities"]] == [
+            "Mara Quill",
+            "Aldane Bridge",
+            "Ivo Brandt",
+            "Tessing",
+        ]
+        assert [fact["statements"][0]["source"]["uri"] for fact in found["facts"]] == ["a", "b", "c"]
+        assert found["is_complete"]
+        assert path(**{"from": "Mara Quill", "to": "Tessing", "hops": 2})["facts"] == []
+        assert path(**{"from": "Mara Quill", "to": "Gannow"}) == {"entities": [], "facts": [], "is_complete": True}
+        same = path(**{"from": "Tessing", "to": "Tessing"})
+        assert [entity["name"] for entity in same["entities"]] == ["Tessing"]
 
 
 def test_communities_and_summaries_are_listed(tmp_path: Path) -> None:
@@ -451,6 +509,34 @@ def test_a_token_of_the_issuer_names_corpora_rights_and_groups(tmp_path: Path) -
 # Groups
 
 
+class Tree(dict[str, Any]):
+    """A JSON object whose members are attributes, too."""
+
+    __getattr__ = dict.__getitem__
+
+
+class RestPart:
+    """The sources, entities or facts of a caller, over HTTP."""
+
+    def __init__(self, client: TestClient, headers: Mapping[str, str], name: str) -> None:
+        self._client, self._headers, self._name = client, headers, name
+
+    def _get(self, path: str, options: Mapping[str, Any]) -> Any:
+        given = {name: value for name, value in options.items() if value is not None}
+        response = self._client.get(f"/v1/corpora/default/{path}", params=given, headers=self._headers)
+        if response.status_code != 200:
+            raise InputError(response.json()["detail"])
+        assert "etag" not in response.headers
+        return response.json()
+
+    def list(self, **options: Any) -> Page[Any]:
+        tree = self._get(self._name, options)
+        return Page(tuple(Tree(record) for record in tree[self._name]), tree["total"], tree["after"])
+
+    def open(self, name: str, **options: Any) -> Any:
+        return self._get(f"{self._name}/{quote(name, safe='')}", options)
+
+
 class RestView:
     """A caller of the leakage kit who asks over HTTP; what comes back has the shape that the kit reads."""
 
@@ -479,6 +565,18 @@ class RestView:
             communities=(),
             calibration=None,
         )
+
+    @property
+    def sources(self) -> RestPart:
+        return RestPart(self._client, self._headers, "sources")
+
+    @property
+    def entities(self) -> RestPart:
+        return RestPart(self._client, self._headers, "entities")
+
+    @property
+    def facts(self) -> RestPart:
+        return RestPart(self._client, self._headers, "facts")
 
     def answer(self, question: str, **options: Any) -> Answer:
         tree = self._ask("answer", {"question": question, **options})

@@ -223,7 +223,7 @@ def reaches_below_the_sdk(each: Import) -> bool:
         "stores.files",
         "read",
     )
-    types = ("ingest.report", "ingest.options", "models.accounts.budget", "retrieve", "answer")
+    types = ("sdk.contents", "ingest.report", "ingest.options", "models.accounts.budget", "retrieve", "answer")
     homes = tuple(f"hlgraph.{name}" for name in (*known, *types))
     is_package = each.target == "hlgraph"
     return (

@@ -17,6 +17,7 @@ TEXT = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
 SERVICES = yaml.safe_load(TEXT)["services"]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([-?])([^}]*))?\}")
 NAMES = sorted(SERVICES)
+SERVERS = [name for name in NAMES if "profiles" not in SERVICES[name]]  # those that `make servers` starts
 
 
 def default(text: str) -> str:
@@ -33,19 +34,27 @@ def test_ports_are_open_on_loopback_only(name: str) -> None:
     assert "privileged" not in SERVICES[name]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SERVERS)
 def test_the_image_is_the_pinned_version(name: str) -> None:
     image, _, tag = default(SERVICES[name]["image"]).rpartition(":")
     assert image in ("neo4j", "opensearchproject/opensearch")
     assert tag.removesuffix("-community") == pins.pin(name).version
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SERVERS)
 def test_healthy_means_that_it_lets_in_and_its_plugin_answers(name: str) -> None:
     check = SERVICES[name]["healthcheck"]
     assert check["interval"]
     assert check["retries"] > 1
     assert {"neo4j": "gds.version()", "opensearch": "opensearch-knn"}[name] in check["test"][-1]
+
+
+def test_the_service_of_hlgraph_serves_callers_with_a_key_and_is_checked() -> None:
+    service = SERVICES["hlgraph"]
+    assert service["command"] == ["serve", "--host", "0.0.0.0"]  # noqa: S104 - refused without a key
+    assert "/v1/ready" in service["healthcheck"]["test"][-1]
+    assert service["profiles"] == ["serve"]
+    assert sorted(SERVERS) == ["neo4j", "opensearch"]
 
 
 def test_no_password_stands_in_the_file() -> None:
