@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan as Plan
     from hlgraph.ingest.report import Failure as Failure
     from hlgraph.ingest.report import Report as Report
+    from hlgraph.ingest.run import AnySources as AnySources
     from hlgraph.ingest.run import Ingestion as Ingestion
     from hlgraph.models.accounts.budget import Budget as Budget
     from hlgraph.models.accounts.budget import ExpectedCost as ExpectedCost
@@ -176,7 +177,7 @@ _LATER = {
         "ingest.exports": "CorpusCopy",
         "ingest.plan": "Plan",
         "ingest.report": "Failure Report",
-        "ingest.run": "Ingestion",
+        "ingest.run": "AnySources Ingestion",
         "models.accounts.budget": "Budget ExpectedCost",
         "models.accounts.ledger": "GroupBy Spent",
         "models.choose": "AnyChat AnyEmbedder AnyReranker",

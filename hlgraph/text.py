@@ -26,7 +26,7 @@ def _names(text: str) -> frozenset[str]:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """A character that no store can hold: NUL, or half of a surrogate pair."""
 
-ITEM = re.compile(r"(?:[-*+•·‣◦▪–]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
+ITEM = re.compile(r"(?:[-+•·‣◦▪–]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
 """The mark of a list item at the beginning of a line."""
 
 STOP_WORDS = _names(
@@ -254,7 +254,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
     for mark in _END.finditer(text, block.start, block.end):
         following = _end_of_space(text, mark.end(), block.end)
         is_column = following - mark.end() >= _COLUMN and text.find("\n", mark.end(), following) < 0
-        if following < block.end and not is_column and _is_end(text, block.start, mark, following):
+        is_repeated = mark[0] == "..." and text.startswith("]", mark.start() - 1)  # "[FILE]... [URL]..."
+        if following < block.end and not is_column and not is_repeated and _is_end(text, block.start, mark, following):
             spans.append((start, mark.end()))
             start = following
     spans.append((start, block.end))
@@ -515,6 +516,7 @@ class Context:
         self._rows = []
         if block.kind is BlockKind.ITEM:
             indent = block.start - 1 - self._text.rfind("\n", 0, block.start)
+            indent += len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
             marker = _marker_kind(line)
             if block.is_loose and self._markers.get(indent, marker) != marker:
                 self._items = []  # another list

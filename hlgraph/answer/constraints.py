@@ -68,6 +68,10 @@ _SIGNS = {
     }.items()
     for word in words_of.split()
 }
+_SHORT_STEM = 5
+_ENDING = re.compile(
+    r"(?:e[drns]?|ers|ings?|[sdrnty]|ly|al|ic|ions?|ie[sdr]|ish|ist|ain|ors?|an|ian|ive|ity|ous|age|ful|ant|ent|nt|ary|ure|ese|ate)?"
+)
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 
@@ -150,7 +154,8 @@ class Statements:
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
         self._wording = Wording(texts, places=places)
-        self._meanings = {meaning for text in (*texts, *places) for word in words(text) for meaning in _meanings(word)}
+        self._words = {word for text in (*texts, *places) for word in words(text)}
+        self._meanings = {meaning for word in self._words for meaning in _meanings(word)}
         if any(_LIFE.search(text) for text in texts):
             self._meanings |= _meanings("born") | _meanings("died")
         if any(_DEFINES.search(text) for text in texts):
@@ -168,7 +173,15 @@ class Statements:
         if constraint.startswith("--"):
             return constraint in self._options
         meanings = _meanings(fold(constraint), is_asked=True)
-        return self._wording.has(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
+        return self._has_word(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
+
+    def _has_word(self, word: str) -> bool:
+        """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
+        if not self._wording.has(word):
+            return False
+        folded = fold(word).removesuffix("'s")
+        forms = self._wording.forms(folded)
+        return not forms or folded in self._words or any(_is_inflected(folded, other) for other in forms)
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
@@ -179,6 +192,22 @@ class Statements:
     def denies(self, text: str) -> bool:
         """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
         return self._wording.contradicts(text)
+
+
+def _is_inflected(one: str, other: str) -> bool:
+    """Whether two words that share only four or five letters differ in endings of inflection or derivation.
+
+    Examples
+    --------
+    >>> [_is_inflected("windows", other) for other in ("wind", "window")], _is_inflected("driving", "driver")
+    ([False, True], True)
+    """
+    size = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    alike = one[:size]
+    if len(alike) > _SHORT_STEM:
+        return True
+    endings = (word[len(alike) :] for word in (one, other))
+    return all(_ENDING.fullmatch(ending.removeprefix(alike[-1:])) for ending in endings)
 
 
 def weight(word: str) -> float:
@@ -310,6 +339,10 @@ _OWNER = re.compile(
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
 _UNTIL, _SINCE = "until till before to", "from since after"
 _AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
+_ENDED = re.compile(  # "retired in 2019" for "since 2019"
+    r"\b(?:retired|resigned|left|died|ended|closed|ceased|dissolved|stepped down)\b[^.;,]{0,30}?"
+    r" (?:in|on|by) (?:[A-Z][a-z]+ )?(\d{4})\b"
+)
 _IN_ORDER = re.compile(rf"\b(before|after) ({_NAMED})")
 _STATED_ORDER = {
     "before": "followed|follows|succeeded|succeeds|replaced|replaces|after",
@@ -495,7 +528,8 @@ def _is_after_not_before(question: str, text: str) -> bool:
     for word, number in _AT_NUMBER.findall(question):
         others = (_UNTIL if word.lower() in _SINCE.split() else _SINCE).split()
         said = [own.lower() for own, other in _AT_NUMBER.findall(text) if other == number]
-        if said and all(own in others for own in said):
+        is_over = word.lower() in ("from", "since") and number in _ENDED.findall(text)
+        if is_over or (said and all(own in others for own in said)):
             return True
     for order, name in _IN_ORDER.findall(question):
         is_silent = order == "before" and question.startswith("Who ") and _ORDER_WORD.search(text) is None

@@ -42,12 +42,12 @@ from hlgraph.answer.forms import (
     places_of,
     verdict,
 )
-from hlgraph.answer.table_rules import is_row
+from hlgraph.answer.table_rules import is_row, measured_by
 from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
-from hlgraph.text import STOP_WORDS, content_words, fold
+from hlgraph.text import STOP_WORDS, content_words, fold, words
 
 # The kind of answer that a question asks for, by its question word.
 
@@ -103,7 +103,10 @@ _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
     r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
-_NUMERALS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million|billion|half"
+_NUMERALS = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|eighty|ninety|dozen"
+    "|hundred|thousand|million|billion|half"
+)
 _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -173,8 +176,8 @@ def expected(question: str) -> Expected:
 
 _EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _EXTENTS = {
-    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|runs?|ran|spans?|takes?|took|duration|seconds?|minutes?|hours?|days?"
-    "|weeks?|months?|years?",
+    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|runs?|ran|spans?|takes?|took|duration"
+    r"|(?:is|are|was|were|be|for)(?: about| some| only| roughly)? [\w.,-]+ (?:second|minute|hour|day|week|month|year)s?",
     "tall": "tall|high|height|rises?|rose|stands?|stood",
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
@@ -245,6 +248,10 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     noun after a preposition right after a word of it. A number must count what the question counts.
     """
     asked = {*map(fold, constraints.all), *content_words(question)}
+    if (name := _defined(question)) is not None:
+        return _is_defined(text, name)
+    if kind is Expected.TIME and not _OF_LIFE.search(question):
+        text = _LIFE.sub("", text)
     if has_expected(kind, text, asked=asked):
         match = _HOW_MANY.search(question)
         nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
@@ -259,6 +266,46 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         return any(map(before.has, constraints.words))
     return False
+
+
+_OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
+_LIFE = re.compile(  # of a person, which does not say when something else was
+    r"\((?:(?:born|b\.) [^()]{1,60}|[^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20}[–-][^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20})\)"
+)
+_NO_PART = r"(?!(?:of|in|on|at|by|for|from|to|with|that|which|and|or|the)\b)"
+_DEFINITION_ASKED = re.compile(
+    rf"(?i:(?P<asked>what|who)(?:['’]s| is| are| was| were)) (?P<the>the )?(?:an? )?"
+    rf"(?P<name>[\w.'’-]+(?: {_NO_PART}[\w.'’-]+){{0,3}})\?"
+)
+_NO_NAME = re.compile(r"(?:ing|ed|est|first|last|most)$")
+_SAYS_WHAT = r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?(?:,? (?:is|are|was|were|means|stands for|refers to)\b|:|,? (?:an?|the) |\s[–—-]\s)"
+_DEFINED = re.compile(rf"(?:(?:the|an?) )?([\w.'’-]+(?: [\w.'’-]+){{0,5}}?){_SAYS_WHAT}", re.IGNORECASE)
+
+
+def _defined(question: str) -> set[str] | None:
+    """The words of the one name of which a question asks what or who it is; None for other questions.
+
+    Examples
+    --------
+    >>> _defined("What is marl?"), _defined("Who was the mayor?")
+    ({'marl'}, None)
+    """
+    asked = _DEFINITION_ASKED.fullmatch(question.strip())
+    if asked is None:
+        return None
+    parts = asked["name"].split()
+    is_name = all(part[0].isupper() for part in parts)
+    is_open = asked["the"] or asked["asked"].lower() == "who"
+    known = {*words(asked["name"])}
+    is_bare = known.isdisjoint(STOP_WORDS) and not any(map(_NO_NAME.search, parts))
+    return known if is_bare and (is_name or not is_open) else None
+
+
+def _is_defined(text: str, name: set[str]) -> bool:
+    """Whether a text says first what a name is: "Ada Falk (1821-1868) was ...", "Marl: ..."."""
+    head = _DEFINED.match(text)
+    own = {*words(head[1])} if head else set[str]()
+    return name == own or (head is not None and head[0][-1] != ":" and name < own)
 
 
 def _echoes(question: str, text: str) -> bool:
@@ -419,6 +466,9 @@ class _Pool:
         )
         noun = _WHICH.search(question)
         has_noun = [noun is not None and noun[1] not in LIGHT and Statements([text]).has(noun[1]) for text in bodies]
+        if measured := _EXTENT_ASKED.search(question):
+            measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
+            has_noun = [not measures.isdisjoint(words(text)) for text in bodies]
         if noun:  # "the river flows" does not say which
             unnamed = [noun[1] in _DEFINITE.findall(text) and text.count(noun[1]) == 1 for text in bodies]
             self.has_kind &= ~np.array(unnamed)
@@ -431,15 +481,16 @@ class _Pool:
         self.weights = _shares(self.has, telling)
         known = np.array([np.nan if each is None else each for each in relevance])
         relevant = np.where(np.isnan(known), own.mean(axis=1) if len(constraints.all) else 0.0, known)
-        names, words = len(constraints.names), len(constraints.words)
-        light = telling[len(telling) - words :]
-        stated = own[:, own.shape[1] - words :] @ (light / light.sum()) if words else np.zeros(len(evidence))
+        names, others = len(constraints.names), len(constraints.words)
+        light = telling[len(telling) - others :]
+        stated = own[:, own.shape[1] - others :] @ (light / light.sum()) if others else np.zeros(len(evidence))
         named = self.has[:, :names].mean(axis=1) if names else np.zeros(len(evidence))
         features = (
             (_KIND, self.has_kind & (self.kind is not Expected.ANY)),
             (_KIND, has_noun),
             (_NOVEL, [self._has_novel_name(at, text) for at, text in enumerate(bodies)]),
             (_DEFINITION, [_DEFINES.match(text) is not None for text in bodies]),
+            (_KIND, self.has_kind & (_defined(question) is not None)),
             (_RANK, 1 / (1 + np.arange(len(evidence)))),
             (_OWN, own @ _shares(own, telling)),
             (_STATED, stated),
@@ -450,7 +501,7 @@ class _Pool:
         )
         scores = relevant + sum(factor * np.asarray(values, dtype=np.float64) for factor, values in features)
         self.scores: NDArray[np.float64] = scores.round(9)
-        asked_for = own[:, own.shape[1] - words :] @ _shares(own[:, own.shape[1] - words :], light)
+        asked_for = own[:, own.shape[1] - others :] @ _shares(own[:, own.shape[1] - others :], light)
         self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
 
     def ranked(self, most: int) -> list[tuple[int, ...]]:
@@ -662,11 +713,16 @@ def extractive_answer(
     return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=selection.uncovered)
 
 
+_ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  # than what is asked about
+_ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
+
+
 def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
     return (
-        Statements([piece.text]).denies(question)
+        (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
+        or Statements([piece.text]).denies(question)
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)

@@ -325,6 +325,11 @@ _THAN = re.compile(
     rf"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Dd]oes|[Dd]o|[Dd]id|[Hh]as|[Hh]ave)\s+({_NAME})\s+(?:[a-z]+\s+){{0,3}}?"
     rf"(?:{'|'.join(sorted(_ANY_COMPARING))})\s(?:[a-z]+\s+){{0,3}}?than\s+({_NAME}){_ENDS}"
 )
+_ORDER = re.compile(  # "Was the mill opened before the bridge?"
+    rf"^(?:[Ww]as|[Ww]ere|[Dd]id|[Ii]s) ({_NAME}) ((?:[a-z]+ ){{1,3}})(before|after) ({_NAME})"
+    rf"(?: (?:was|were|did|died|had))?{_ENDS}"
+)
+_PEOPLE = ("inhabitants", "population")
 _OF_ITS = re.compile(r"\b(?:who|whose)\b", re.IGNORECASE)  # the film whose director is older may be the newer one
 _BORN = re.compile(r"\bborn\b", re.IGNORECASE)
 _BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
@@ -389,6 +394,9 @@ def compared(question: str) -> Compared | None:
     """
     asked = set(words(_MORE_RECENT.sub("", question)))
     by_time, by_size = asked & (_EARLIER | _LATER), asked & (_MORE | _LESS)
+    if order := _ORDER.search(question):
+        names = (re.sub(r"^(?:the|an?) ", "", each, flags=re.IGNORECASE) for each in (order[1], order[4]))
+        return Compared((next(names), next(names)), order[3] == "after", is_time=True, is_claim=True)
     claim = _THAN.search(question)
     pairs = (pattern.search(question) for pattern in _PAIRS)
     match = claim or next(filter(None, pairs), None) if by_time or by_size else None
@@ -509,6 +517,7 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
     telling = [word for word in constraints_of(question).words if word not in names and word not in _ANY_COMPARING]
     asked = words(question)
     measures = [each for word in asked for each in measured_by(word)] if not wanted.is_time else []
+    measures += _PEOPLE if "size" in measures else ()
     is_age = not _AGED.isdisjoint(asked)
     for piece in evidence:
         body = body_of(piece)

@@ -57,7 +57,6 @@ app = typer.Typer(
     help="A hierarchical lexical graph of your documents, and cited answers from it.",
     epilog=_EPILOG,
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     # Plain help: texts may hold [n], examples keep their line breaks, and rich is not imported.
     rich_markup_mode=None,
@@ -209,8 +208,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack a character
     try:
         code = _run(words, is_json=is_json)
-    except (BrokenPipeError, SystemExit):  # Typer turns BrokenPipeError into SystemExit
-        code = _discard_output()
+    except (
+        BrokenPipeError,
+        SystemExit,
+    ) as error:  # Typer turns BrokenPipeError into SystemExit(1); completion ends with 0
+        code = _discard_output() if getattr(error, "code", 1) else 0
     except (OSError, MemoryError) as error:
         said = str(error) or "not enough memory; free some, or raise the limit of this process"
         complain(type(error).__name__, said, is_json=is_json)

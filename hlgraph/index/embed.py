@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.algorithms.calibration import BLOCK, SAMPLE, measured
 from hlgraph.change import AddedRows, Change, LargeChange, Parts, VectorBlock
-from hlgraph.errors import ModelMismatchError
+from hlgraph.errors import ModelMismatchError, StoreConflictError
 from hlgraph.ids import checksum, content_id, normalise_name
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import links_about, topic_rows
@@ -82,6 +82,16 @@ def check_fingerprint(stats: Sequence[CorpusStats], embedder: Embedder) -> None:
     for corpus in stats:
         if corpus.embedding and corpus.embedding != embedder.fingerprint:
             raise _mismatch(corpus, embedder)
+
+
+def _check_switched(known: CorpusStats, embedder: Embedder) -> None:
+    """Refuse vectors that were computed before the model of the corpus was switched; none of them may meet the present ones."""
+    past = known.sets.past if known.sets is not None and known.embedding else ()
+    if known.embedding != embedder.fingerprint and embedder.fingerprint in past:
+        raise StoreConflictError(
+            f"corpus {known.corpus!r}: its embedding model was switched from {embedder.fingerprint} to {known.embedding} "
+            "meanwhile; run the same command again"
+        )
 
 
 def _mismatch(corpus: CorpusStats, embedder: Embedder) -> ModelMismatchError:
@@ -148,6 +158,8 @@ def embed_change(
     """
     if isinstance(change, LargeChange):
         return _with_parts_embedded(change, known_chunks, embedder=embedder, stores=stores, names=names)
+    known, count = _counted(change.corpus, names, stores)
+    _check_switched(known, embedder)
     rows = _missing(change, known_chunks, stores)
     matrix = embedder.embed([text for _, items in rows for _, text, _ in items])
     blocks: list[VectorBlock | None] = []
@@ -161,7 +173,6 @@ def embed_change(
         added = None if statements is None else AddedRows.of(statements)
         topics = topic_rows(topics, about, corpus=change.corpus, vectors=stores.vectors, added=added)
     vectors = tuple(block for block in (new, statements, topics, entities) if block is not None)
-    known, count = _counted(change.corpus, names, stores)
     count += 0 if entities is None else len(entities.ids)
     is_measured = is_due(known.calibration, count) or (bool(vectors) and BLOCK <= count <= SAMPLE)
     calibration = None
@@ -241,13 +252,14 @@ def _with_parts_embedded(
 ) -> LargeChange:
     """See :func:`embed_change`. The content of the change, made by :func:`embed_part`, receives the synonyms."""
     parts, corpus = change.content, change.corpus
+    known, count = _counted(corpus, names, stores)
+    _check_switched(known, embedder)
     _update_entities(parts, corpus, embedder=embedder, stores=stores)
     topics = [topic for part in parts for topic in part.topics] if any(change.base_versions) else []
     stored = {topic.id for topic in topics}.difference(parts.ids.get(Kind.TOPIC, ()))
     again = _stored_topics(change, known_chunks, topics=topics, stored_ids=stored, stores=stores)
     stored_names = embed_records(Kind.TOPIC, again, titles={}, embedder=embedder) if again else None
     _place_topics(parts, corpus, stores=stores)
-    known, count = _counted(corpus, names, stores)
     count += len(parts.ids.get(Kind.ENTITY, ())) - len(parts.dropped)
     calibration = None
     if is_due(known.calibration, count) or (parts.ids and BLOCK <= count <= SAMPLE):

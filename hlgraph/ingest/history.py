@@ -32,7 +32,7 @@ from hlgraph.persist.journal import persist, resume
 from hlgraph.records import Entity, Kind, Metadata, Record, Source
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, base_of, by_id
 from hlgraph.text import ACL, canonical_time
 from hlgraph.where import And, Caller, Compare, Not, Op, Where, fields, metadata_key
 
@@ -54,7 +54,11 @@ def history_of(corpus: str) -> str:
 
 
 def refuse_history(corpus: str) -> None:
-    """Raise InputError for the name of a history, which only :func:`synchronise` writes."""
+    """Raise InputError for the name of a history, which only :func:`synchronise` writes, or of a set of vectors."""
+    if base_of(corpus) != corpus:
+        raise InputError(
+            f"corpus {corpus!r} has the name of a set of vectors of corpus {base_of(corpus)!r}; choose another name"
+        )
     if corpus.endswith(HISTORY):
         raise InputError(
             f"corpus {corpus!r} is the history of corpus {corpus.removesuffix(HISTORY)!r} and follows its changes; name that corpus"

@@ -36,7 +36,7 @@ from hlgraph.settings import accounts_folder, quarantine_folder
 from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import ReceiptMark, RetentionStore
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import Scope
+from hlgraph.stores.protocols import Scope, set_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -472,8 +472,12 @@ class ReceiptDraft:
         return {**source, "uri": uri} if self._has_uris else dict(source)
 
     def _rows_left(self, kind: str, ids: Sequence[str]) -> int:
-        vectors, corpus = self._stores.vectors, self._settings.corpus
-        return sum(len(vectors.ids(Kind(kind), corpus, among=part)) for part in batched(ids, _LOOKED_UP))
+        vectors, sets = self._stores.vectors, self._stores.graph.vector_sets(self._settings.corpus)
+        names = [self._settings.corpus]
+        if sets is not None and sets.other is not None and kind != Kind.SOURCE:
+            names.append(set_name(self._settings.corpus, sets.other.id))
+        parts = list(batched(ids, _LOOKED_UP))
+        return sum(len(vectors.ids(Kind(kind), name, among=part)) for name in names for part in parts)
 
     def seal(self) -> Receipt:
         """Search the files of this machine for removed text, and write the receipt.

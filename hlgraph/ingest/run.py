@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from hlgraph import progress
 from hlgraph.errors import BudgetError, InputError
@@ -22,7 +23,9 @@ from hlgraph.ingest.history import prepare, refuse_history, refuse_receipt, sync
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
+from hlgraph.read.discover import is_missing
 from hlgraph.read.outcomes import Files
+from hlgraph.read.rows import DataFrame, frame_rows, given_documents, plain_value
 from hlgraph.records import Document
 from hlgraph.stores.protocols import domain_of, domain_store
 
@@ -41,6 +44,89 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Stores
+
+
+_SHOWN = 80  # characters of a path in a message
+AnySource: TypeAlias = str | Path | Document | Mapping[str, object] | DataFrame
+AnySources: TypeAlias = AnySource | Iterable[AnySource]
+"""Sources as callers give them: paths, documents, rows as mappings, or a data frame."""
+
+
+class Given(NamedTuple):
+    """The sources of a call.
+
+    Attributes
+    ----------
+    sources : paths and documents
+    failed : rows that are no documents
+    has_rows : whether there were rows
+    """
+
+    sources: list[str | Path | Document]
+    failed: list[Failure]
+    has_rows: bool
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether any source is a path."""
+        return not all(isinstance(entry, Document) for entry in self.sources)
+
+
+def given(
+    sources: AnySources, *, text: str | Sequence[str] | None = None, mapping: Mapping[str, str] | None = None
+) -> Given:
+    """The sources of a call as paths and documents.
+
+    Parameters
+    ----------
+    sources : see :meth:`hlgraph.HLGraph.ingest`
+    text : texts to ingest
+    mapping : column name by part of a document
+
+    Raises
+    ------
+    InputError : no path of the call exists; a text may have been taken for one
+    """
+    single = isinstance(sources, str | Path | Document | Mapping | DataFrame)
+    entries: list[Any] = [sources] if single else list(cast("Iterable[AnySource]", sources))
+    texts = [text] if isinstance(text, str) else list(text or ())
+    kept: list[str | Path | Document] = []
+    rows: list[Mapping[str, object]] = [{"text": each} for each in texts]
+    for entry in entries:
+        if isinstance(entry, DataFrame):
+            rows.extend(frame_rows(entry))
+        elif isinstance(entry, Mapping):
+            rows.append(entry)
+        else:
+            kept.append(_plain(entry) if isinstance(entry, Document) else entry)
+    _refuse_missing([str(entry) for entry in kept if not isinstance(entry, Document)])
+    failed: list[Failure] = []
+    for result in given_documents(rows, mapping or {}) if rows else ():
+        if isinstance(result, Document):
+            kept.append(result)
+        else:
+            failed.append(Failure(result.uri, str(result.error)))
+    return Given(kept, failed, bool(rows))
+
+
+def _plain(document: Document) -> Document:
+    """The document without metadata that are None, and with decimals as numbers."""
+    values = document.metadata
+    if not isinstance(values, Mapping) or not any(
+        value is None or isinstance(value, Decimal) for value in values.values()
+    ):
+        return document
+    kept = {name: value if not isinstance(value, Decimal) else plain_value(value) for name, value in values.items()}
+    return replace(document, metadata={name: value for name, value in kept.items() if value is not None})
+
+
+def _refuse_missing(paths: Sequence[str]) -> None:
+    """Raise InputError if there are paths, and none of them exists."""
+    if paths and all(is_missing(path) for path in paths):
+        raise InputError(
+            f"{paths[0][:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a text "
+            "as text="
+        )
 
 
 class Job(NamedTuple):

@@ -474,8 +474,10 @@ class ChosenModels:
         """
         asked = self.embedder
         for corpus in stats:
-            sets, wanted = corpus.sets, corpus.embedding
-            if sets is not None and wanted not in ("", asked.fingerprint) and asked.fingerprint in sets.past:
+            sets = corpus.sets
+            if sets is None or corpus.embedding in ("", asked.fingerprint):
+                continue
+            if sets.current.embedding == corpus.embedding and asked.fingerprint in sets.past:
                 return self.of_set(corpus.corpus, sets.current)
         return asked
 

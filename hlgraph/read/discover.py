@@ -31,11 +31,12 @@ from hlgraph.read.content import (
     without_gz,
 )
 from hlgraph.read.formats import SUFFIXES
-from hlgraph.read.outcomes import HIDDEN, HIDDEN_FOLDER, WALKED, Files
+from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, STORE, WALKED, Files
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
 STDIN = "-"
 STDIN_URI = "stdin:"
+_DATABASE = "hlgraph.db"  # in the folder of an embedded store
 _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 
@@ -64,7 +65,8 @@ def discover(
 
     A folder is walked recursively. A link that leads out of the folder is refused. Otherwise anybody who may write into the
     folder could have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
-    named it. Hidden files and folders are skipped. So are files in folders that have no reader, unless ``format_name`` is
+    named it. Hidden files and folders, empty files and the folders of embedded stores are skipped. So are
+    files in folders that have no reader, unless ``format_name`` is
     given; ``files`` lists what was left out. A file without a suffix, or named like a README or a manual page, has a reader
     if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
     ``s3://bucket/folder/`` a folder. ``sql:NAME`` is the result of the query of
@@ -120,6 +122,16 @@ def expected(
                 size += size_of(source)
                 progress.advance("look")
     return count, size
+
+
+def is_missing(path: str) -> bool:
+    """Whether a path is the name of a file or folder that does not exist; not a glob, an address, a query or standard input."""
+    if path == STDIN or is_s3(path) or is_query(path) or path.startswith("s3:/") or glob.has_magic(path):
+        return False
+    try:
+        return bool(path) and _is_nameable(path) and not os.path.lexists(path)
+    except (OSError, ValueError):
+        return False
 
 
 def size_of(source: Input) -> int:
@@ -279,6 +291,8 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
         for name in sorted(folders):
             if not _is_shown(name):
                 files.leave_out(_folder_uri(here / name), HIDDEN_FOLDER)
+            elif (here / name / _DATABASE).is_file():
+                files.leave_out(_folder_uri(here / name), STORE)
             elif not follow_links and _is_link_out(here / name, root):
                 is_empty = False
                 yield _refused(here / name, root)
@@ -289,6 +303,7 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
         folders[:] = entering
         for name in sorted(names):
             reason = _unreadable(name, here / name, format_name) if _is_shown(name) else HIDDEN
+            reason = reason or (EMPTY if _is_empty(here / name) else "")
             if reason:
                 files.leave_out((here / name).as_uri(), reason)
             else:
@@ -300,6 +315,15 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
         yield failure(_folder_uri(Path(str(error.filename))), f"cannot be listed: {error.strerror}")
     if is_empty:
         yield failure(_folder_uri(root), "holds no file that can be read", mend="check the path, or give a --format")
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file holds nothing; reading reports one that cannot be examined, and anything but a regular file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
 
 
 def _leads_out(path: Path, root: Path) -> bool:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 HIDDEN = "hidden"
 HIDDEN_FOLDER = "hidden folder with all that is in it"
+EMPTY = "empty"
+STORE = "store of hlgraph with all that is in it"
 WALKED = "link to a folder that is read anyway"
 
 

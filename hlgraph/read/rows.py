@@ -11,15 +11,16 @@ import io
 import json
 import math
 import re
+from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from hlgraph.errors import ReadError
+from hlgraph.errors import InputError, ReadError
 from hlgraph.ids import checksum
 from hlgraph.read.content import (
     NAME_ENCODING,
@@ -830,3 +831,91 @@ def not_text(line: bytes, encoding: str) -> tuple[str, str]:
     except UnicodeError:  # some codecs raise an error without a position
         pass
     return f"is not {encoding} text", NAME_ENCODING
+
+
+# Rows that a program gives: mappings, data frames and Arrow tables.
+
+GIVEN = "rows:"
+"""The uri of rows without a file; a row without a ``uri`` of its own has it, with ``#`` and its id or hash."""
+_MISSING = frozenset({"NAType", "NaTType"})  # of pandas
+
+
+class DataFrame(ABC):  # noqa: B024 - a kind of what is given, by its methods
+    """A table of a program: a data frame of pandas or polars, or a table or record batch of Arrow."""
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        """Whether a class has the method by which rows are read."""
+        return cls is DataFrame and any(hasattr(other, name) for name in ("to_pylist", "iter_rows", "itertuples"))
+
+
+def frame_rows(frame: Any) -> Iterator[dict[str, object]]:
+    """The rows of a table, each as a mapping of its columns.
+
+    Raises
+    ------
+    InputError
+        Two columns have one name.
+    """
+    if hasattr(frame, "to_batches"):
+        yield from (row for batch in frame.to_batches(_MOST_ROWS) for row in batch.to_pylist())
+    elif hasattr(frame, "to_pylist"):
+        yield from frame.to_pylist()
+    elif hasattr(frame, "iter_rows"):
+        yield from frame.iter_rows(named=True)
+    else:
+        names = [str(name) for name in frame.columns]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise InputError(f"two columns of the data frame are called {min(twice)!r}; rename one of them")
+        yield from (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))
+
+
+def given_value(value: object) -> object:
+    """A value of a program as a row holds it: dates stay, values of numpy are plain, and what is missing is None.
+
+    Examples
+    --------
+    >>> given_value({"day": date(2024, 3, 5), "cost": Decimal("1.50"), "none": float("nan")})
+    {'day': datetime.date(2024, 3, 5), 'cost': 1.5, 'none': None}
+    """
+    if type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, Mapping):
+        return {str(name): given_value(each) for name, each in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(given_value, value), key=str)
+    if isinstance(value, list | tuple):
+        return [given_value(each) for each in value]
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return given_value(value.tolist())
+    return value if isinstance(value, date | time) else plain_value(value)
+
+
+class GivenRows(RowMapping):
+    """Assigns the columns of the rows of a program: ``uri`` names the document, and a mapping ``metadata`` is its metadata."""
+
+    def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
+        """See :meth:`RowMapping.document`."""
+        rest = {name: value for name, value in columns.items() if name != "uri"}
+        if isinstance(inner := rest.get("metadata"), Mapping):
+            rest = {**inner, **{name: value for name, value in rest.items() if name != "metadata"}}
+        document = super().document(origin, rest)
+        uri = columns.get("uri")
+        return document if uri is None else replace(document, uri=clean(str(uri)))
+
+
+def given_documents(
+    rows: Iterable[Mapping[str, object]], mapping: Mapping[str, str]
+) -> Iterator[Document | ReadFailure]:
+    """A document or a failure for each row; tables if none of the first 1,000 rows has a text.
+
+    Parameters
+    ----------
+    rows : mappings of columns to values
+    mapping : column name by part of a document; see ``ReadOptions.mapping``
+    """
+    numbered = (
+        Row(number, {str(name): given_value(value) for name, value in row.items()})
+        for number, row in enumerate(rows, 1)
+    )
+    yield from records_of(Origin(GIVEN), Table(numbered), mapping=GivenRows(mapping))

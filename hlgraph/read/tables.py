@@ -810,6 +810,9 @@ def _joined(column: Iterable[Cell]) -> str:
     return " ".join(dict.fromkeys(cell.text for cell in column if cell.text))
 
 
+_MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
+
+
 def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     """How many rows are the header."""
     if len(table) < 2:
@@ -819,6 +822,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     if not size and (
         first[0].is_head
         or first[0].text.endswith(":")
+        or any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first)
         or any(is_value(cell.text) and not is_year(cell.text) for cell in first)
     ):
         return 0

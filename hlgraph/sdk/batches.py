@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hlgraph import progress
 from hlgraph.errors import InputError
 from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
-from hlgraph.ingest.run import expect, read_all, read_sources, samples_of, split_sources
+from hlgraph.ingest.run import AnySources, expect, given, read_all, read_sources, samples_of, split_sources
 from hlgraph.sdk.arguments import checked
 from hlgraph.stores import files
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hlgraph.models.executor import Executor
     from hlgraph.models.protocols import ChatModel
     from hlgraph.progress import OnProgress
-    from hlgraph.records import Document, Domain
+    from hlgraph.records import Domain
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
 
@@ -44,7 +44,7 @@ class Batches:
 
     def plan(
         self,
-        sources: str | Path | Document | Iterable[str | Path | Document],
+        sources: AnySources,
         options: IngestOptions,
         *,
         on_progress: OnProgress | None = None,
@@ -68,7 +68,10 @@ class Batches:
         from hlgraph.extract.quarantine import quarantine
         from hlgraph.ingest.plan import Planner
 
-        paths_and_documents, corpus = split_sources(sources), self.settings.corpus
+        paths_and_documents, corpus = (
+            split_sources(given(sources, mapping=options.mapping).sources),
+            self.settings.corpus,
+        )
         with progress.listening(on_progress), self._executor() as executor:
             failures = quarantine(self.settings, corpus)
             most = self.settings.models.max_tokens
@@ -81,9 +84,7 @@ class Batches:
                 read_sources(*paths_and_documents, options=options), stores=self.stores, chunker=chunker
             )
 
-    def export(
-        self, sources: str | Path | Document | Iterable[str | Path | Document], options: IngestOptions, *, path: Path
-    ) -> BatchReport:
+    def export(self, sources: AnySources, options: IngestOptions, *, path: Path) -> BatchReport:
         """Write every call whose prompt depends on no other reply to a batch file.
 
         Parameters
@@ -105,7 +106,12 @@ class Batches:
             try:
                 files.reserve(path)
                 with path.open("w", encoding="utf-8") as out:
-                    return batches.export(read_all(sources, options), out, stores=self.stores, chunker=chunker)
+                    return batches.export(
+                        read_all(given(sources, mapping=options.mapping).sources, options),
+                        out,
+                        stores=self.stores,
+                        chunker=chunker,
+                    )
             except OSError as error:
                 raise InputError(
                     f"{path}: the batch cannot be written there ({error.strerror}); name a file in a folder that is there"
@@ -113,7 +119,7 @@ class Batches:
 
     def take(
         self,
-        sources: str | Path | Document | Iterable[str | Path | Document],
+        sources: AnySources,
         options: IngestOptions,
         *,
         results: Sequence[Path],
@@ -136,7 +142,12 @@ class Batches:
         with self._executor() as executor:
             batches = self._batches(executor, options)
             chunker = chunker_of(options, self.settings)
-            return batches.take(read_all(sources, options), results, stores=self.stores, chunker=chunker)
+            return batches.take(
+                read_all(given(sources, mapping=options.mapping).sources, options),
+                results,
+                stores=self.stores,
+                chunker=chunker,
+            )
 
     def _executor(self) -> AbstractContextManager[Executor]:
         if not self.chat:

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from hlgraph.ingest.history import AsOf
     from hlgraph.ingest.plan import Plan
     from hlgraph.ingest.report import Report
-    from hlgraph.ingest.run import Ingestion
+    from hlgraph.ingest.run import AnySources, Ingestion
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.models.accounts.ledger import GroupBy, Spent
     from hlgraph.models.choose import AnyChat, AnyEmbedder, AnyReranker
     from hlgraph.models.executor import Executor
     from hlgraph.progress import OnProgress
     from hlgraph.read.table_mapping import AnyTableMapping
-    from hlgraph.records import Answer, Document
+    from hlgraph.records import Answer
     from hlgraph.retrieve import Mode, Retriever, SearchRequest, SearchResult, Unit
     from hlgraph.sdk.align import Alignment
     from hlgraph.sdk.answers import Answers
@@ -161,8 +161,9 @@ class HLGraph:
 
     def ingest(
         self,
-        sources: str | Path | Document | Iterable[str | Path | Document],
+        sources: AnySources = (),
         *,
+        text: str | Sequence[str] | None = None,
         format: str | None = None,  # noqa: A002
         mapping: Mapping[str, str] | None = None,
         encoding: str | None = None,
@@ -194,7 +195,10 @@ class HLGraph:
         Parameters
         ----------
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, documents, or ``sql:NAME`` for the
-            result of the query that ``rows`` names
+            result of the query that ``rows`` names. Rows: mappings, or a data frame of pandas, polars or Arrow. A row is a document
+            if it has a column ``text`` (``mapping`` names another); ``title``, ``uri`` or ``id`` name it, a hash of the row if none
+            does, and the others are metadata. Dates and decimals are kept, and what is missing is left out
+        text : texts, each a source that a hash of it names
         format, mapping, encoding, max_bytes, follow_links, comments : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
             ``extractions``) or ``chat`` (the chat model)
@@ -223,7 +227,7 @@ class HLGraph:
 
         Raises
         ------
-        InputError : options that cannot be used
+        InputError : options that cannot be used, or no path of the call exists
         HoldError : ``delete_missing`` would delete a source under a hold; what was read is stored, and nothing is deleted
         StoreLockedError : another process is writing
         BudgetError : the budget was spent before everything was extracted; what was extracted is stored
@@ -253,7 +257,7 @@ class HLGraph:
             receipt=None if receipt is None else Path(receipt),
             receipt_uris=receipt_uris,
         )
-        return self.ingestion.bring(sources, options, on_progress=on_progress)
+        return _ingested(self, sources, text, options=options, on_progress=on_progress)
 
     @property
     def ingestion(self) -> Ingestion:
@@ -264,7 +268,7 @@ class HLGraph:
 
     def plan(
         self,
-        sources: str | Path | Document | Iterable[str | Path | Document],
+        sources: AnySources,
         *,
         options: IngestOptions | None = None,
         on_progress: OnProgress | None = None,
@@ -387,7 +391,7 @@ class HLGraph:
 
         options = (diversity, tabular, explain)
         request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options)
-        return self._search(_asked(self, request, as_of), strategy, self._executor())
+        return _searched(self, _asked(self, request, as_of), strategy, calls=self._executor())
 
     def answer(
         self,
@@ -952,12 +956,6 @@ class HLGraph:
     def _opened(self) -> Opened:
         return self._resources.current()
 
-    def _search(self, request: SearchRequest, strategy: str | Retriever, calls: Executor | None) -> SearchResult:
-        from hlgraph.retrieve import search
-
-        stores, models = self._opened.stores, self._resources.models
-        return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
-
     def _executor(self, budget: Budget | None = None) -> Executor | None:
         """The executor of the chat model for one command; None without a chat model."""
         return self._resources.executor(self.settings, budget)
@@ -982,6 +980,15 @@ def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> Search
     return replace(request, corpus=history_of(corpus), as_of=then, caller=caller)
 
 
+def _searched(
+    graph: HLGraph, request: SearchRequest, strategy: str | Retriever, *, calls: Executor | None
+) -> SearchResult:
+    from hlgraph.retrieve import search
+
+    stores, models = graph._opened.stores, graph._resources.models
+    return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
+
+
 def _events(
     graph: HLGraph,
     request: AnswerRequest,
@@ -996,7 +1003,7 @@ def _events(
     from hlgraph.answer.tables import TableReader
 
     calls, stores = graph._executor(budget), graph._opened.stores
-    run = partial(graph._search, calls=calls)
+    run = partial(_searched, graph, calls=calls)
     find = finding(request, search, strategy=strategy, run=run, stores=stores, chat=calls)
     reader = TableReader(stores.graph, search.corpus, where=search.where)
     known = stores.graph.known(search.corpus)
@@ -1004,6 +1011,25 @@ def _events(
     beside = Beside(reader, graph._resources.models.embedder_of(stats))
     tokens = graph.settings.models.max_tokens
     return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
+
+
+def _ingested(
+    graph: HLGraph,
+    sources: AnySources,
+    text: str | Sequence[str] | None,
+    *,
+    options: IngestOptions,
+    on_progress: OnProgress | None,
+) -> Report:
+    """See :meth:`HLGraph.ingest`; the rows become documents first, and those that cannot are failures of the report."""
+    from hlgraph.ingest.run import given
+
+    got = given(sources, text=text, mapping=options.mapping)
+    if got.has_rows and not got.has_paths:
+        options = replace(options, mapping={})
+    report = graph.ingestion.bring(got.sources, options, on_progress=on_progress)
+    report.failed.extend(got.failed)
+    return report
 
 
 def _recipe(
@@ -1056,8 +1082,8 @@ def connect(
 
     Parameters
     ----------
-    target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), a settings file (``hlgraph.yaml``), settings, or None:
-        what the environment says; passwords come from the environment or the file
+    target : a url (``hlgraph://./folder``, ``neo4j://host:7687``), the folder of an embedded store (``./folder``), a settings file
+        (``hlgraph.yaml``), settings, or None: what the environment says; passwords come from the environment or the file
     vectors : the url of the vector store if ``target`` is a graph server, such as ``https://localhost:9200``
     corpus : the corpus, if not that of the settings
     embedder, reranker, chat : see :class:`HLGraph`

@@ -232,13 +232,17 @@ class _Reading(NamedTuple):
         wanted = sorted({name for fact in facts for name in said.get(fact.id, ())[:most]})
         statements = self.records(Kind.STATEMENT, wanted, record_type=Statement)
         sources = self.records(
-            Kind.SOURCE, sorted({item.source_id for item in statements.values()}), record_type=Source
+            Kind.SOURCE, sorted({statement.source_id for statement in statements.values()}), record_type=Source
         )
         result: list[SupportedFact] = []
         for fact in facts:
             names = said.get(fact.id, ())
             some = sorted((statements[name] for name in names[:most] if name in statements), key=_place)
-            of_fact = {item.source_id: sources[item.source_id] for item in some if item.source_id in sources}
+            of_fact = {
+                statement.source_id: sources[statement.source_id]
+                for statement in some
+                if statement.source_id in sources
+            }
             result.append(SupportedFact(fact, tuple(some), of_fact, len(names)))
         return result
 
@@ -417,7 +421,7 @@ def _source(reading: _Reading, name: str, *, is_history: bool) -> Source | None:
     """The source of an id, a uri or a path, in the scope."""
     graph, scope = reading.stores.graph, reading.scope
     uris = tuple(dict.fromkeys((name, full_name(name))))
-    ids = [name, *(item for uri in uris for item in source_ids(scope.corpus, uri))]
+    ids = [name, *(each for uri in uris for each in source_ids(scope.corpus, uri))]
     sources = reading.records(Kind.SOURCE, ids, record_type=Source)
     if not sources and is_history:  # the id of a version hashes its number, too
         versions = Scope(scope.corpus, _also(scope.where, In("uri", uris)), state=scope.state)

@@ -189,6 +189,7 @@ class SwitchedSet:
     synonyms : number of synonyms, by the vectors from now on
     summaries : summaries that were embedded again
     outdated : runs that were clustered by the vectors before: ``hierarchy``, and names of communities
+    is_unchanged : True if the set was current already, and nothing was done
     """
 
     embedding: str
@@ -197,10 +198,11 @@ class SwitchedSet:
     synonyms: int
     summaries: int
     outdated: tuple[str, ...]
+    is_unchanged: bool = False
 
 
 class DroppedSet(NamedTuple):
-    """The model of a removed set, and the number of rows that were removed."""
+    """The model of a removed set, and the number of rows that were removed; an empty name: there was no other set."""
 
     embedding: str
     rows: int
@@ -640,12 +642,14 @@ class Embeddings:
             stats = self._bound()
             other, sets = _other(stats, verb), _sets_of(stats)
             if sets.is_previous is not is_back:
-                there = (
-                    "the previous one: hlgraph embeddings rollback"
-                    if sets.is_previous
-                    else ("one that was never current: hlgraph embeddings switch")
-                )
-                raise InputError(f"corpus {self.corpus!r}: the other set, of {other.embedding}, is {there}")
+                if is_back and other.embedding not in sets.past:
+                    raise InputError(
+                        f"corpus {self.corpus!r}: the other set, of {other.embedding}, was never current; to make it so: "
+                        "hlgraph embeddings switch"
+                    )
+                # It was done before, perhaps by a run that was killed before it could tell.
+                current = sets.current
+                return SwitchedSet(current.embedding, current.model, other.embedding, 0, 0, (), is_unchanged=True)
             chosen = self._chosen(other)
             missing = sum(len(chosen.scan(kind, corpus).missing) for corpus in chosen.corpora for kind in _KINDS)
             if missing:
@@ -685,15 +689,15 @@ class Embeddings:
         items = (
             []
             if derived is None
-            else [item.summary for run in derived.runs(corpus) for item in derived.summaries(corpus, run.name).items]
+            else [row.summary for run in derived.runs(corpus) for row in derived.summaries(corpus, run.name).items]
         )
         if not items:
             return {}
         embedder = self._model_of(other)
-        texts = list(dict.fromkeys(item.text for item in items))
+        texts = list(dict.fromkeys(summary.text for summary in items))
         by_text = dict(zip(texts, embedder.embed(texts), strict=True))
         embedder.forget(texts)  # the store keeps the vectors and deletes them together with the summaries
-        return {item.id: by_text[item.text] for item in items}
+        return {summary.id: by_text[summary.text] for summary in items}
 
     def drop(self, *, on_progress: OnProgress | None = None) -> DroppedSet:
         """Remove the set beside the current one, with all its bytes. After a kill the same call continues.
@@ -702,12 +706,14 @@ class Embeddings:
         ----------
         on_progress : called with the :class:`hlgraph.Progress` of every step; default none
 
-        Raises
-        ------
-        InputError : there is no other set
+        Returns
+        -------
+        DroppedSet
         """
         with progress.listening(on_progress), self._locked():
-            other = _other(existing(self.stores.graph, self.corpus), "drop")
+            other = _sets_of(existing(self.stores.graph, self.corpus)).other
+            if other is None:
+                return DroppedSet("", 0)
             count = 0
             for corpus in self._corpora():
                 sets = _sets_of(existing(self.stores.graph, corpus))
@@ -782,7 +788,8 @@ def _planned(sets: VectorSets, embedder: Embedder, model: AnyEmbedder) -> Vector
         name = model if isinstance(model, str) else ""
         name = str(Path(name).absolute()) if name and Path(name).is_dir() else name
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        set_id = content_id("vectors", embedder.fingerprint, at)[:8]
+        ids = (content_id("vectors", embedder.fingerprint, str(number))[:8] for number in itertools.count())
+        set_id = next(one for one in ids if one != sets.current.id)
         return VectorSet(set_id, embedder.fingerprint, embedder.dimensions, name, at)
     if sets.other.embedding != embedder.fingerprint:
         raise InputError(

@@ -210,11 +210,16 @@ def steps_in_calls(owner: Any, steps: Iterator[_R]) -> Iterator[_R]:
 
 
 def settings_of(target: str | Path | Settings | None) -> Settings:
-    """The settings that the target of :func:`hlgraph.connect` names. Raises SettingsError for an empty text."""
+    """The settings that the target of :func:`hlgraph.connect` names. Raises SettingsError for an empty text.
+
+    A path is a settings file if a file lies there or if it ends as one, else the folder of an embedded store.
+    """
     if target == "":
         raise SettingsError("target is an empty text; give the url of a store or a settings file, or leave it out")
     if isinstance(target, Settings):
         return target
     if isinstance(target, str) and "://" in target:
         return at_store(load(), target)
+    if target is not None and not Path(target).is_file() and Path(target).suffix.lower() not in (".yaml", ".yml"):
+        return at_store(load(), f"hlgraph://{target}")
     return load(target)

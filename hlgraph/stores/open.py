@@ -322,6 +322,11 @@ def open_driver(settings: Settings) -> Iterator[neo4j.Driver]:
 
 def _scheme(url: str, known: tuple[str, ...]) -> str:
     scheme, separator, rest = url.partition("://")
+    if scheme in ("http", "https") and scheme not in known:
+        raise UnknownNameError(
+            f"{url!r} is an address of HTTP, and a graph is opened by {_example(known)}; OpenSearch goes beside it, as vectors= or "
+            "--vectors. A server of hlgraph is asked over HTTP, not opened"
+        )
     if not separator or scheme not in known:
         names = ", ".join(f"{name}://" for name in sorted(known))
         raise UnknownNameError(

@@ -12,8 +12,8 @@ a store gives whose history never had the sources that the caller may not see to
     history = History.of(seed=7)
     with my_store() as graph:
         moments = history.run(graph)
-        assert not leaks(graph, history, opened=another_empty_store)
-        assert not past_leaks(graph, history, opened=another_empty_store, moments=moments)
+        assert not list(leaks(graph, history, opened=another_empty_store))
+        assert not list(past_leaks(graph, history, opened=another_empty_store, moments=moments))
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ def leaks(
     strategies: Sequence[str] = (),
     modes: Sequence[Any] = ("vector", "text", "hybrid"),
     seed: int = 0,
-) -> list[Leak]:
-    """What callers get of hidden sources, by any strategy, mode and filter; empty if nothing.
+) -> Iterator[Leak]:
+    """What callers get of hidden sources, by any strategy, mode and filter; none if nothing.
 
     Parameters
     ----------
@@ -237,10 +237,11 @@ def leaks(
 
     Returns
     -------
-    list of Leak
+    iterator of Leak
+        each as soon as it is seen
     """
     every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
-    chance, differences = random.Random(seed), list[Leak]()  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311
     for groups in CALLERS:
         seen = history.seen_by(groups)
         numbers = {uri.partition("#")[2] for uri in history.documents.keys() - {one.uri for one in seen}}
@@ -253,9 +254,8 @@ def leaks(
             ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
             for call, run in _calls(every, modes, chance):
                 name = f"{call} as {', '.join(sorted(groups))}"
-                differences += _differences(name, _parts(run, ours), _parts(run, theirs), hidden=hidden)
-        differences += _summarised(graph.as_caller(groups), hidden)
-    return differences
+                yield from _differences(name, _parts(run, ours), _parts(run, theirs), hidden=hidden)
+        yield from _summarised(graph.as_caller(groups), hidden)
 
 
 def past_leaks(
@@ -266,8 +266,8 @@ def past_leaks(
     moments: Sequence[datetime],
     strategies: Sequence[str] = (),
     seed: int = 0,
-) -> list[Leak]:
-    """What callers get of the past of hidden sources; empty if nothing.
+) -> Iterator[Leak]:
+    """What callers get of the past of hidden sources; none if nothing.
 
     The oracle is a store in which the history was run without the sources that the caller may not see today.
 
@@ -278,10 +278,11 @@ def past_leaks(
 
     Returns
     -------
-    list of Leak
+    iterator of Leak
+        each as soon as it is seen
     """
     every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
-    chance, differences = random.Random(seed), list[Leak]()  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311
     for groups in CALLERS:
         seen = {uri for uri, named in history.groups.items() if groups.intersection(named)}
         hidden = [f"Word{uri.partition('#')[2]}" for uri in sorted(history.groups.keys() - seen)]
@@ -295,8 +296,7 @@ def past_leaks(
                 at = number % len(then)
                 given, expected = _parts(run, ours, as_of=moments[at]), _parts(run, theirs, as_of=then[at])
                 name = f"{call} after step {at + 1} as {', '.join(sorted(groups))}"
-                differences += _differences(name, given, expected, hidden=hidden)
-    return differences
+                yield from _differences(name, given, expected, hidden=hidden)
 
 
 def _differences(

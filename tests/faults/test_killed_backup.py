@@ -22,7 +22,7 @@ from hlgraph.sdk.backup import back_up, restore
 from hlgraph.settings import Settings
 from hlgraph.stores.embedded import mirror
 
-_KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(8, 1_000))))
+_KILLS = int(os.environ.get("HLGRAPH_FAULT_ROUNDS", str(cases(5, 1_000))))
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["command_worker", "hlgraph.sdk.client", "hlgraph.stores.embedded.doctor"])
 _SMALL = 32 * 1024  # bytes that a backup writes at once, so that a kill leaves files that are written in part

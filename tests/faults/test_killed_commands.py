@@ -179,6 +179,31 @@ def _export_before(base: Base) -> None:
     assert call("delete", str(base.docs / "mill.txt"))[0] == 0
 
 
+def _second_set(base: Base) -> None:
+    _build(base)
+    assert call("embeddings", "build", "words-new")[0] == 0
+
+
+def _other_than_built(base: Base) -> None:
+    """A second set that lacks a document, and has none of a deleted one."""
+    _second_set(base)
+    _edit(base)
+    assert call("ingest", str(base.docs), "--delete-missing")[0] == 0
+
+
+def _sets() -> object:
+    """The sets of vectors, and the vectors of the one that is not current."""
+    with hlgraph.connect() as graph:
+        sets, vectors = graph.embeddings.list(), graph._opened.stores.vectors
+        stored = graph.stats()[0].sets
+        other = None if stored is None or stored.other is None else f"default@vectors-{stored.other.id}"
+        rows = {}
+        for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY) if other else ():
+            ids, matrix = vectors.vectors(kind, str(other), ids=sorted(vectors.ids(kind, str(other))))
+            rows[kind] = dict(zip(ids, matrix.round(5).tolist(), strict=True))
+        return [(one.embedding, one.state, one.rows, one.missing) for one in sets], rows
+
+
 _COMMANDS = {
     "ingest, first": Command("ingest docs", _empty),
     "ingest, edited": Command("ingest docs --delete-missing", _edit, _GONE),
@@ -210,6 +235,10 @@ _COMMANDS = {
     "export, again": Command("export work/default", _export_before, kills=3),
     "import": Command("import work/default", _export, kills=3),
     "import, another name": Command("import work/default --corpus new", _export, kills=3),
+    "embeddings build": Command("embeddings build words-new", _build, seen=_sets),
+    "embeddings build, again": Command("embeddings build words-new", _other_than_built, _GONE, seen=_sets),
+    "embeddings switch": Command("embeddings switch", _second_set, seen=_sets, kills=2),
+    "embeddings drop": Command("embeddings drop", _second_set, seen=_sets),
     "failures retry": Command("failures retry {failure} --corpus chat"),
     "failures accept": Command("failures accept {failure} --file reply.json --corpus chat", kills=2),
     "failures drop": Command("failures accept {failure} --drop --corpus chat"),

@@ -63,7 +63,9 @@ def test_nothing_leaks_on_servers(
         "citations",
         "error",
     }
-    found = leaks(graph, history, opened=embedded, strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
+    found = list(
+        leaks(graph, history, opened=embedded, strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
+    )
     found += past_leaks(graph, history, opened=embedded, moments=moments, strategies=("auto",), seed=seed)
     assert [leak for leak in found if leak.part in parts] == []  # steps name where they ran
 

@@ -50,7 +50,6 @@ def _bad_files(folder: Path) -> dict[str, str]:
     from pypdf import PdfWriter
 
     (folder / "latin.txt").write_bytes("Grüße aus Tessing".encode() + b"\xff")  # UTF-8 with a damaged byte
-    (folder / "empty.md").write_text("")
     (folder / "binary.txt").write_bytes(bytes(range(256)) * 20)
     (folder / "missing.txt").symlink_to(folder / "nowhere")
     with (folder / "line.txt").open("wb") as out:
@@ -67,7 +66,6 @@ def _bad_files(folder: Path) -> dict[str, str]:
     (folder / "rows.jsonl").write_text("\n".join(rows))
     return {
         "latin.txt": "--encoding",
-        "empty.md": "empty",
         "binary.txt": "binary",
         "missing.txt": "",
         "line.txt": "max-bytes",
@@ -149,8 +147,8 @@ def test_another_model_is_refused_for_writing_and_for_searching(graph: HLGraph, 
         (lambda g: g.delete(["file:///nowhere.txt"]), errors.UnknownNameError, "nothing was deleted"),
         (lambda g: g.delete(), errors.InputError, "one way"),
         (lambda g: g.in_corpus("nowhere").delete(everything=True), errors.UnknownNameError, "nowhere"),
-        (lambda g: g.ingest("x", format="docs"), errors.UnknownNameError, "docs"),
-        (lambda g: g.ingest("x", extract="precomputed"), errors.InputError, "extractions="),
+        (lambda g: g.ingest(".", format="docs"), errors.UnknownNameError, "docs"),
+        (lambda g: g.ingest(".", extract="precomputed"), errors.InputError, "extractions="),
     ],
 )
 def test_unusable_requests_say_what_why_and_the_mend(

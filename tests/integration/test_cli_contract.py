@@ -25,6 +25,7 @@ from command_line import call
 from pytest_httpserver import HTTPServer
 from question_corpus import DOCUMENTS
 from sample_vectors import copied
+from tiny_model import make_model
 
 from hlgraph.cli.command import CHATTY, DRIVERS
 from hlgraph.cli.output import bulk_tree
@@ -56,7 +57,7 @@ def place(sample_vectors: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     (found / "docs").mkdir()
     for name in ("halfmoon-bridge.md", "flood-warning-plan.pdf"):
         shutil.copy(SAMPLES / name, found / "docs")
-    (found / "docs" / "empty.txt").write_text("")
+    (found / "docs" / "cut.json").write_text("{")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HLGRAPH_STORE", f"hlgraph://{found}/store")
         patch.setenv("HLGRAPH_CACHE", copied(sample_vectors, found / "cache"))
@@ -128,7 +129,7 @@ def test_ingest(place: Path) -> None:
     problem = silent("ingest", place / "rows.jsonl", *chosen, code=1)
     assert problem["problems"]
     first = json.loads((place / "ingested.json").read_text())
-    assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "empty.txt").as_uri()]
+    assert [item["uri"] for item in first["sources"]["failed"]] == [(place / "docs" / "cut.json").as_uri()]
     assert_snapshot("ingest", first, problem)
     manifest = Manifest(
         id="a", corpus="c", database="neo4j", label_prefix="", hlgraph="1", version=1, embedding="e", dimensions=8
@@ -175,6 +176,37 @@ def test_holds_and_receipts(place: Path) -> None:
     assert_snapshot("hold-list", listed)
     assert_snapshot("hold-release", released)
     assert_snapshot("receipts-verify", verified, {**compared, "returned": ["id"]})
+
+
+def test_embeddings(place: Path) -> None:
+    """Another model, by the name of its folder; the process that has the old one in its settings searches by the new one."""
+    corpus, model = ("--corpus", "sets"), make_model(place / "tiny")
+    (place / "bridge.txt").write_text("The keeper built a bridge. The old ferry had a lamp.")
+    silent("ingest", place / "bridge.txt", *corpus)
+    asked = ("search", "Who built the bridge?", "--strategy", "statement", *corpus)
+    before = silent(*asked)
+    planned = silent("embeddings", "plan", model, *corpus)
+    built = silent("embeddings", "build", model, *corpus)
+    assert (built["texts"], built["missing"]) == (planned["texts"], 0)
+    assert silent(*asked)["evidence"] == before["evidence"]
+    verified = silent("embeddings", "verify", "--question", "Who built the bridge?", *corpus)
+    switched = silent("embeddings", "switch", *corpus)
+    after = silent(*asked)
+    assert after["evidence"]
+    assert after["evidence"] != before["evidence"]
+    listed = silent("embeddings", "list", *corpus)
+    assert [one["state"] for one in listed["sets"]] == ["current", "previous"]
+    silent("ingest", place / "bridge.txt", *corpus)
+    returned = silent("embeddings", "rollback", *corpus)
+    assert silent(*asked)["evidence"] == before["evidence"]
+    dropped = silent("embeddings", "drop", *corpus)
+    assert call("embeddings", "plan", "nowhere", *corpus).code == 4
+    assert_snapshot("embeddings-plan", planned)
+    assert_snapshot("embeddings-build", built)
+    assert_snapshot("embeddings-verify", verified)
+    assert_snapshot("embeddings-switch", switched, returned)
+    assert_snapshot("embeddings-list", listed)
+    assert_snapshot("embeddings-drop", dropped)
 
 
 def test_search(place: Path) -> None:
@@ -571,7 +603,7 @@ def test_plan_ledger_and_what_costs(place: Path, chat: ChatServer) -> None:
     bridge = place / "docs" / "halfmoon-bridge.md"
     chosen = ("--corpus", "paid")
     unpriced = silent("plan", bridge, *chosen)
-    priced = silent("plan", bridge, place / "docs" / "empty.txt", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
+    priced = silent("plan", bridge, place / "docs" / "cut.json", "--chat", "openai:gpt-4o-mini", *chosen, code=1)
     assert (unpriced["calls"], unpriced["usd"], chat.calls) == (2 * unpriced["chunks"], None, 0)
     assert priced["usd"] > 0
     assert_snapshot("plan", unpriced, priced)

@@ -11,7 +11,7 @@ from two_models import NEW, OLD, QUESTIONS, STRATEGIES, documents, shown
 
 import hlgraph
 from hlgraph import Budget
-from hlgraph.errors import BudgetError, InputError, ModelMismatchError
+from hlgraph.errors import BudgetError, InputError, ModelMismatchError, StoreConflictError
 from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.open import open_stores
@@ -202,28 +202,33 @@ def test_a_process_with_the_old_model_continues_or_is_told_what_to_do(store: Pat
 
 
 def test_bad_calls_change_nothing(store: Path) -> None:
+    with connect(store, corpus="a@vectors-b") as graph, pytest.raises(InputError, match="name of a set of vectors"):
+        graph.ingest(documents(1))
     with connect(store) as graph:
         for call, message in (
             (lambda: graph.embeddings.build(OLD), "has vectors of old/32 already"),
             (graph.embeddings.switch, "no other one to switch to"),
             (graph.embeddings.rollback, "no other one to return to"),
             (graph.embeddings.verify, "no other one to verify"),
-            (graph.embeddings.drop, "no other one to drop"),
         ):
             with pytest.raises(InputError, match=message):
                 call()
         with pytest.raises(BudgetError, match="repeat the command to resume it"):
-            graph.embeddings.build(NEW, budget=Budget(max_tokens=40))
+            graph.embeddings.build(NEW, budget=Budget(max_tokens=60))
         with pytest.raises(InputError, match="keeps no third one"):
             graph.embeddings.build(WordEmbedder(16, name="third"))
         with pytest.raises(InputError, match="lack a vector"):
             graph.embeddings.switch()
-        with pytest.raises(InputError, match="one that was never current: hlgraph embeddings switch"):
+        with pytest.raises(InputError, match=r"was never current; .*hlgraph embeddings switch"):
             graph.embeddings.rollback()
         assert graph.embeddings.build(NEW).missing == 0
         graph.embeddings.switch()
-        with pytest.raises(InputError, match="the previous one: hlgraph embeddings rollback"):
-            graph.embeddings.switch()
+        again = graph.embeddings.switch()
+        assert (again.is_unchanged, again.embedding) == (True, "new/48")
+        graph.embeddings.rollback()
+        assert graph.embeddings.rollback().is_unchanged
+        assert graph.embeddings.drop().embedding == "new/48"
+        assert graph.embeddings.drop() == ("", 0)
 
 
 def test_history_backup_and_export_go_with_the_current_set(tmp_path: Path) -> None:
@@ -251,3 +256,46 @@ def test_history_backup_and_export_go_with_the_current_set(tmp_path: Path) -> No
         graph.import_corpus(tmp_path / "export")
         assert [piece.text for piece in graph.search(QUESTIONS[0], strategy="statement").evidence] == seen
         assert [(one.embedding, one.state) for one in graph.embeddings.list()] == [("new/48", "current")]
+
+
+def test_an_ingest_that_meets_a_switch_is_refused_whole_and_then_repeated(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(store) as graph, connect(store) as other:
+        graph.embeddings.build(NEW)
+        other._resources.models.chosen(NEW)
+        embed = WordEmbedder.embed
+
+        def switched(self: WordEmbedder, texts: Any) -> Any:
+            monkeypatch.setattr(WordEmbedder, "embed", embed)
+            rows = self.embed(texts)
+            graph.embeddings.switch()
+            return rows
+
+        monkeypatch.setattr(WordEmbedder, "embed", switched)
+        with pytest.raises(StoreConflictError, match=r"switched from old/32 to new/48 meanwhile; run the same command"):
+            other.ingest([Document("doc:9", "Edda Thorn painted the Tessing Abbey.")])
+        other.ingest([Document("doc:9", "Edda Thorn painted the Tessing Abbey.")])
+        assert graph.reconcile()[0].is_none
+        assert all(finding.is_fine for finding in graph.check())
+
+
+def test_callers_and_receipts_see_one_set_and_miss_none(store: Path, tmp_path: Path) -> None:
+    with connect(store) as graph:
+        graph.groups.set("board", uris="doc:1")
+        graph.groups.set("public", uris=[f"doc:{at}" for at in (0, 2, 3, 4, 5)])
+        graph.embeddings.build(NEW)
+        graph.embeddings.switch()
+        seen = graph.as_caller({"public"}).search(QUESTIONS[0], strategy="statement", k=9).evidence
+        assert seen
+        assert {piece.source.uri for piece in seen} <= {f"doc:{at}" for at in (0, 2, 3, 4, 5)}
+        stores = graph._opened.stores
+        assert stores.vectors.ids(Kind.CHUNK, "default@vectors-")
+        receipt = graph.delete([f"doc:{at}" for at in range(6)], receipt=tmp_path / "receipts.jsonl").receipt
+        assert receipt is not None
+        for kind in (Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY):
+            assert not stores.vectors.ids(kind, "default@vectors-"), "the previous set has rows of deleted sources"
+        # An emptied corpus is bound to no model, and takes any again.
+        graph.ingest(documents(2))
+        assert graph.stats()[0].embedding == "old/32"
+        assert graph.as_operator().search(QUESTIONS[0], strategy="statement").evidence

@@ -67,8 +67,8 @@ def test_the_runtimes_agree_on_words_sentences_and_long_texts(embedder: LocalEmb
     pages = [path.read_text(encoding="utf-8") for path in sorted(SAMPLES.rglob("*.md"))]
     sentences = [each for page in pages for each in re.split(r"(?<=[.?!])\s+", page) if each]
     words = sorted({word for page in pages for word in re.findall(r"\w+", page)})
-    texts = [*pages[:20], *sentences[:150], *words[:150], "", "   ", "🌧️", "OK", "!!!", "half a character: \ud83c"]
-    assert len(texts) > 300
+    texts = [*pages[:5], *sentences[:60], *words[:60], "", "   ", "🌧️", "OK", "!!!", "half a character: \ud83c"]
+    assert len(texts) > 120
     cosines = (embedder.embed(texts) * quick.embed(texts)).sum(axis=1)
     assert cosines.min() > 0.9999, texts[int(cosines.argmin())]
     shuffled = np.random.default_rng(4).permutation(len(texts))

@@ -76,7 +76,7 @@ def _check(stores: Stores, *, is_built: bool) -> None:
         assert {item.community_id for item in found if item.summary.level == 0} == large
 
 
-@settings(max_examples=cases(12, 25), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(6, 25), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_STEP, min_size=1, max_size=4), st.sampled_from(_WORDS))
 def test_a_history_leaves_a_hierarchy_of_what_is_there(history: list[dict[int, str | None]], word: str) -> None:
     state: dict[int, str] = {}

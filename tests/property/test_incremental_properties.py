@@ -68,13 +68,13 @@ def _check_clean(opened: object) -> None:
     assert not wrong
 
 
-@settings(max_examples=cases(12, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=cases(7, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(_STEP, min_size=1, max_size=6))
 def test_any_history_gives_the_graph_of_its_last_state(history: list[tuple[int, tuple[str, str, int] | None]]) -> None:
     _check_history(history, _STEPS)
 
 
-@settings(max_examples=cases(12, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=cases(7, 25), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(st.tuples(st.integers(0, 1), st.one_of(st.none(), _SPELLED_STATE)), min_size=2, max_size=6))
 def test_names_of_topics_and_details_of_statements_do_not_remember(
     history: list[tuple[int, tuple[str, str, int] | None]],

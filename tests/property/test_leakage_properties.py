@@ -275,7 +275,7 @@ def _check_walks(stores: Stores, where: Where, seeds: list[str], visible: set[st
 
 
 @settings(
-    max_examples=cases(5, 15),
+    max_examples=cases(3, 15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )
@@ -368,7 +368,7 @@ def _check_hops(stores: Stores, where: Where, visible: frozenset[str], asked: tu
 
 
 @settings(
-    max_examples=cases(8, 25),
+    max_examples=cases(5, 25),
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )

@@ -56,7 +56,7 @@ def _moved(stores: Stores, folder: Path, *, name: str = "one") -> tuple[dict[str
 
 
 @given(_CORPUS, _CORPUS, st.integers(1, 40))
-@settings(max_examples=cases(8, 60), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=cases(4, 60), suppress_health_check=[HealthCheck.too_slow])
 def test_an_export_of_an_import_has_equal_bytes(
     first: list[tuple[str, str, dict[str, object]]], then: list[tuple[str, str, dict[str, object]]], nodes: int
 ) -> None:

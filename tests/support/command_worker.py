@@ -22,6 +22,7 @@ from command_line import call
 
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover
+from hlgraph.models import choose
 from hlgraph.models.cache import CachedEmbedder, cache_file
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder
@@ -104,7 +105,12 @@ def models(patch: Patch) -> None:
             chosen._embedder = cached
         return chosen._embedder
 
+    def other(name: object, _: object) -> tuple[Embedder, CachedEmbedder]:
+        cached = CachedEmbedder(WordEmbedder(48, name=str(name)), cache_file(os.environ["HLGRAPH_CACHE"]))
+        return cached, cached
+
     patch(ChosenModels, "embedder", property(embedder))
+    patch(choose, "chosen_embedder", other)
     patch(ChosenModels, "chat", property(lambda _: ScriptedChat(_reply, name="openai:m")))
     patch(pipeline, "BATCH_CHARACTERS", 200)
     patch(Remover.__new__, "__defaults__", (2, None, None))

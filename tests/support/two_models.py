@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hlgraph.records import Document
@@ -28,11 +29,11 @@ def documents(count: int = 6) -> list[Document]:
     ]
 
 
-def shown(graph: HLGraph, **options: Any) -> list[Any]:
+def shown(graph: HLGraph, strategies: Sequence[str] = STRATEGIES) -> list[Any]:
     """What searches return: texts and scores of some strategies, with and without a filter."""
     results: list[Any] = []
-    for strategy in STRATEGIES:
+    for strategy in strategies:
         for question, where in zip(QUESTIONS, (None, "year >= 1802", None), strict=True):
-            found = graph.search(question, strategy=strategy, k=5, where=where, **options)
+            found = graph.search(question, strategy=strategy, k=5, where=where)
             results.append([(piece.text, round(piece.score, 5)) for piece in found.evidence])
     return results

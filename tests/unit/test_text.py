@@ -38,6 +38,14 @@ def test_sentences_of_latin_prose(expected: list[str]) -> None:
     assert split(" ".join(expected)) == expected
 
 
+def test_a_repeated_argument_ends_no_sentence() -> None:
+    assert split("pump [OPTION]... [FILE]... It stops. Wait... Go.") == [
+        "pump [OPTION]... [FILE]... It stops.",
+        "Wait...",
+        "Go.",
+    ]
+
+
 def test_two_blanks_end_a_sentence_before_a_small_letter() -> None:
     text = "Two lists are on zorb.  zorb-users is one, e.g.  for news.  Fig. 3 shows approx.\nten. eleven."
     assert split(text) == [

@@ -134,6 +134,9 @@ def rollback(cli: Invocation) -> None:
 
 
 def _switched(switched: SwitchedSet, then: str) -> Iterator[str]:
+    if switched.is_unchanged:
+        yield f"unchanged: {switched.embedding} is current already"
+        return
     yield f"from {switched.previous} to {switched.embedding}: {switched.synonyms:,} synonyms, {switched.summaries:,} summaries"
     if switched.outdated:
         yield f"outdated: {', '.join(switched.outdated)}; build them again: hlgraph hierarchy build, hlgraph communities build"
@@ -150,7 +153,8 @@ def drop(cli: Invocation) -> None:
     """
     with cli.connect("removing") as graph:
         dropped = graph.embeddings.drop()
-    cli.show(dropped._asdict(), [f"removed {dropped.rows:,} rows of {dropped.embedding}"])
+    removed = f"removed {dropped.rows:,} rows of {dropped.embedding}" if dropped.embedding else "there is no other set"
+    cli.show(dropped._asdict(), [removed])
 
 
 @command(app, "list", "corpus")

@@ -1088,6 +1088,8 @@ def _sayer(text: str, mentions: Sequence[MentionSpan], words: frozenset[str]) ->
 
 def _sayer_name(match: re.Match[str], mentions: Sequence[MentionSpan]) -> str:
     who = "apposed" if match.groupdict().get("apposed") else "who"
+    if WORD_TAGS.get(match[who].lower()) in ("u", "i"):  # "Unless stated otherwise"
+        return ""
     start, end = match.span(who)
     names = (mention.name for mention in mentions if mention.start < end and start < mention.end)
     return next(names, match[who])

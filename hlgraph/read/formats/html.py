@@ -276,11 +276,16 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         _remove(element)
     for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
         element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
+    _without_contents(tree)
+    for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
+        if not any(map(str.isalnum, _words(link))) and not len(link):
+            _remove(link)  # a sign for readers who want the address of the heading
+    _mend_lines(tree)
     _list_items_of_word(tree)
     _move_notes(tree)
     _head_boxes(tree)
-    for item in tree.iter("li"):
-        _name_item(item)
+    for entry in tree.iter("li"):
+        _name_item(entry)
     for element in list(tree.iter()):
         if isinstance(element.tag, str) and element.getparent() is not None:
             _simplify_one(element)
@@ -360,18 +365,62 @@ def _head_boxes(tree: HtmlElement) -> None:
             heading.text = text if text[-1:] in "?!." else f"{text}:"
 
 
-def _name_item(item: HtmlElement) -> None:
+def _mend_lines(tree: HtmlElement) -> None:
+    """Make spaces of the line breaks in the source outside of code, in place, and code of lines that are shown as they are."""
+    shown = list(tree.iter("pre", "textarea", "script", "style"))
+    inside = {each for part in shown for each in part.iterdescendants()}
+    for element in tree.iter():
+        if element.text and "\n" in element.text and element not in inside and element not in shown:
+            element.text = " ".join(_BROKEN.split(element.text))
+        if element.tail and "\n" in element.tail and element not in inside:
+            element.tail = " ".join(_BROKEN.split(element.tail))
+    for part in shown:
+        if part.tag == "pre" and part.find(".//code") is None and "\n" in part.text_content().strip():
+            code = part.makeelement("code")
+            code.text, part.text = part.text, None
+            code.extend(list(part))
+            part.append(code)
+
+
+def _without_contents(tree: HtmlElement) -> None:
+    """Remove lists of nothing but links to headings of the page, in place, with the box around them."""
+    places = {each.get("id") or each.get("name") for each in tree.xpath("//*[@id or @name]")}
+    for entries in [*tree.iter("dl", "ol", "ul")]:
+        links = entries.xpath(".//a[contains(@href, '#')]")
+        is_whole = len(links) >= _FEWEST_LINKS and _shown(entries) <= _MOST_BESIDE * sum(map(_shown, links))
+        if (
+            entries.getparent() is None
+            or not is_whole
+            or not all(str(each.get("href")).partition("#")[2] in places for each in links)
+        ):
+            continue
+        box = entries
+        while box.getparent().tag in ("div", "nav") and _shown(box.getparent()) <= _shown(box) + _HEADING:
+            box = box.getparent()
+        _remove(box)
+
+
+def _shown(element: HtmlElement) -> int:
+    return sum(map(str.isalpha, element.text_content()))
+
+
+_FEWEST_LINKS, _MOST_BESIDE = 3, 1.3  # of a table of contents: links, and letters for each letter of the links
+_HEADING = 20  # letters of its heading
+_BROKEN = re.compile(r"[ \t]*\n\s*")
+
+
+def _name_item(entry: HtmlElement) -> None:
     """Put a colon behind the name of an item that stands alone in emphasis above its first paragraph, in the line of both."""
-    if len(item) < 2 or (item.text or "").strip() or item[1].tag != "p":
+    if len(entry) < 2 or (entry.text or "").strip() or entry[1].tag != "p":
         return
-    above = item[0]
+    above = entry[0]
     own = above[0] if above.tag == "p" and len(above) == 1 and not (above.text or "").strip() else above
     if own.tag not in ("b", "em", "strong") or (own.tail or "").strip() or (above.tail or "").strip():
         return
     name = _words(own)
     if name and len(name) <= _LONGEST_NAME and name[-1] not in ".:!?":
         own.tail = ": "
-        for each in {above, item[1]} - {own}:
+        for each in {above, entry[1]} - {own}:
             each.tag, each.text, each.tail = _STRIPPED, (each.text or "").lstrip(), None
 
 

@@ -100,8 +100,10 @@ def _lines(source: str, produced: Produced) -> Iterator[str]:
 def _filled(lines: Iterable[str]) -> Iterator[str]:
     """The lines with those of a paragraph joined, and an item with what names it in front: ``- --keep: Keep finished jobs.``."""
     tag, words = "", list[str]()
-    for line in chain(lines, [""]):
+    for line, below in _with_next(chain(lines, [""])):
         is_tag = line.startswith(_TAG)
+        if not line and not words and tag.startswith("-") and below.startswith(f"{_TAG}-"):
+            continue  # two names of an option
         if line and not is_tag and line[0] not in ("#", "|", _AS_IS):
             words.append(line)
             continue
@@ -116,6 +118,15 @@ def _filled(lines: Iterable[str]) -> Iterator[str]:
         tag, words = line[1:] if is_tag else "", []
         if not is_tag:
             yield line.removeprefix(_AS_IS)
+
+
+def _with_next(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each line with the next one that is not empty."""
+    every = [*lines]
+    following = [""] * len(every)
+    for at in range(len(every) - 2, -1, -1):
+        following[at] = every[at + 1] or following[at + 1]
+    return zip(every, following, strict=True)
 
 
 def _table(source: Iterable[str], produced: Produced) -> str:

@@ -174,4 +174,4 @@ def _without_hidden(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-FORMAT = FileFormat("markdown", suffixes=(".markdown", ".md"), read=read_markdown)
+FORMAT = FileFormat("markdown", suffixes=(".markdown", ".md", ".qmd", ".rmd"), read=read_markdown)

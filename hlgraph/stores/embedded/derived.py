@@ -338,29 +338,33 @@ class EmbeddedRebindingStore(RebindingStore):
     def rebind(self, rebindings: Sequence[Rebinding]) -> None:
         """See :meth:`RebindingStore.rebind`."""
         with self._database.transaction() as connection:
-            for item in rebindings:
-                row = connection.execute("SELECT version FROM corpus WHERE name = ?", (item.corpus,)).fetchone()
-                if row is None or row[0] != item.version:
+            for rebinding in rebindings:
+                row = connection.execute("SELECT version FROM corpus WHERE name = ?", (rebinding.corpus,)).fetchone()
+                if row is None or row[0] != rebinding.version:
                     raise StoreConflictError(
-                        f"corpus {item.corpus!r} was changed meanwhile; run the same command again"
+                        f"corpus {rebinding.corpus!r} was changed meanwhile; run the same command again"
                     )
-                calibration = None if item.calibration is None else msgspec.json.encode(item.calibration).decode()
-                current = item.sets.current
+                calibration = (
+                    None if rebinding.calibration is None else msgspec.json.encode(rebinding.calibration).decode()
+                )
+                current = rebinding.sets.current
                 connection.execute(
                     "UPDATE corpus SET embedding = ?, dimensions = ?, calibration = ?, vector_sets = ? WHERE name = ?",
-                    (current.embedding, current.dimensions, calibration, _packed(item.sets), item.corpus),
+                    (current.embedding, current.dimensions, calibration, _packed(rebinding.sets), rebinding.corpus),
                 )
-                connection.execute(f"DELETE FROM synonym WHERE a IN ({_OF_CORPUS})", (item.corpus,))
-                connection.executemany(_SYNONYM, ((*map(key_of, pair[:2]), pair.similarity) for pair in item.synonyms))
+                connection.execute(f"DELETE FROM synonym WHERE a IN ({_OF_CORPUS})", (rebinding.corpus,))
+                connection.executemany(
+                    _SYNONYM, ((*map(key_of, pair[:2]), pair.similarity) for pair in rebinding.synonyms)
+                )
                 connection.executemany(
                     "UPDATE summary SET vector = ? WHERE id = ?",
-                    ((vector.tobytes(), name) for name, vector in item.summaries.items()),
+                    ((vector.tobytes(), name) for name, vector in rebinding.summaries.items()),
                 )
                 connection.execute(
                     "UPDATE run SET parameters = parameters || ' vectors=' || ? WHERE c = (SELECT c FROM corpus WHERE name = ?)",
-                    (item.before, item.corpus),
+                    (rebinding.before, rebinding.corpus),
                 )
-                image_changes.record_rebinding(connection, item.corpus)
+                image_changes.record_rebinding(connection, rebinding.corpus)
 
 
 def _packed(sets: VectorSets) -> str:

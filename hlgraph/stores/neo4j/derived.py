@@ -324,34 +324,34 @@ class Neo4jRebindingStore(RebindingStore):
         """See :meth:`RebindingStore.rebind`."""
 
         def work(transaction: Transaction) -> None:
-            for item in rebindings:
-                self._rebind(transaction, item)
+            for rebinding in rebindings:
+                self._rebind(transaction, rebinding)
             self._leases.check(transaction)
 
         self._leases.write(work)
         self._changed()
 
-    def _rebind(self, transaction: Transaction, item: Rebinding) -> None:
-        calibration = None if item.calibration is None else msgspec.json.encode(item.calibration).decode()
-        current = {"embedding": item.sets.current.embedding, "dimensions": item.sets.current.dimensions}
-        packed = msgspec.json.encode(item.sets).decode()
+    def _rebind(self, transaction: Transaction, rebinding: Rebinding) -> None:
+        calibration = None if rebinding.calibration is None else msgspec.json.encode(rebinding.calibration).decode()
+        current = {"embedding": rebinding.sets.current.embedding, "dimensions": rebinding.sets.current.dimensions}
+        packed = msgspec.json.encode(rebinding.sets).decode()
         if not transaction.rows(
             "index/rebind_corpus",
-            name=item.corpus,
-            version=item.version,
+            name=rebinding.corpus,
+            version=rebinding.version,
             calibration=calibration,
             sets=packed,
             **current,
         ):
-            raise StoreConflictError(f"corpus {item.corpus!r} was changed meanwhile; run the same command again")
-        transaction.rows("index/drop_synonyms", corpus=item.corpus)
-        transaction.write("index/merge_synonyms", [pair._asdict() for pair in item.synonyms])
+            raise StoreConflictError(f"corpus {rebinding.corpus!r} was changed meanwhile; run the same command again")
+        transaction.rows("index/drop_synonyms", corpus=rebinding.corpus)
+        transaction.write("index/merge_synonyms", [pair._asdict() for pair in rebinding.synonyms])
         vectors: list[Row] = [
-            {"id": name, "vector": vector.astype(float).tolist()} for name, vector in item.summaries.items()
+            {"id": name, "vector": vector.astype(float).tolist()} for name, vector in rebinding.summaries.items()
         ]
         transaction.write("index/write_summary_vectors", vectors)
-        transaction.rows("index/outdate_runs", corpus=item.corpus, embedding=item.before)
-        record_rebinding(transaction, item.corpus)
+        transaction.rows("index/outdate_runs", corpus=rebinding.corpus, embedding=rebinding.before)
+        record_rebinding(transaction, rebinding.corpus)
 
 
 # Decisions about entities: relationships between two entities.

@@ -132,9 +132,8 @@ class Corpora:
         self._known: dict[str, CorpusStats | None] = {}
         self._writers: dict[str | None, int] = {}  # threads of this process that have locked a corpus; None: all
         self._sets: dict[str, VectorSets | None] = {}
-        self._locked_sets: dict[
-            str, VectorSets | None
-        ] = {}  # read while the corpus is locked: no other process changes them
+        # Read while the corpus is locked: no other process changes them.
+        self._locked_sets: dict[str, VectorSets | None] = {}
 
     @contextlib.contextmanager
     def locked(self, corpus: str | None) -> Iterator[None]:
@@ -396,8 +395,7 @@ class Neo4jGraphStore(GraphStore):
 
         def work(transaction: Transaction, finished: Callable[[], object]) -> Outcome:
             self.leases.check(transaction)
-            rows = transaction.rows("persist/find_change", id=change_id)
-            if not rows:
+            if not (rows := transaction.rows("persist/find_change", id=change_id)):
                 if to is ChangeState.DONE:
                     return Outcome()
                 raise StoreError(f"change {change_id} is not in the journal; run the same command again")

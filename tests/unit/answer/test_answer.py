@@ -321,6 +321,24 @@ def test_the_statement_that_decides_comes_first(question: str, texts: list[str],
 
 # A question, statements of one source, and whether the first of the answer answers it.
 ASSERTIONS = [
+    ("When did Ada Falk become director?", ["Ada Falk (26 May 1866 – 3 May 1944) was director."], False),
+    ("When was Ada Falk born?", ["Ada Falk (26 May 1866 – 3 May 1944) was director."], True),
+    ("Who has led the choir since 2019?", ["Ben Moro led the choir and retired in 2019."], False),
+    ("How many windows does the mill have?", ["The mill has one in eight of the wind."], False),
+    ("Which systems does chrony run on?", ["Its systems run on Chrome."], False),
+    ("How long is the flood wall?", ["The flood wall was left within twenty minutes."], False),
+    ("How long is the flood wall?", ["The flood wall is 2.6 km long."], True),
+    ("How long is the lunch break?", ["The lunch break is thirty minutes."], True),
+    (
+        "Who wrote the novel that Red Sky is based on?",
+        ["Another film based on that novel, Red Sky, was by Ada Falk."],
+        False,
+    ),
+    ("What is marl?", ["Install marl: it is easy."], False),
+    ("What is marl?", ["Marl is an earth of lime and clay."], True),
+    ("Who is Ada Falk?", ["Ada Falk (born 1942) is a pilot."], True),
+    ("Who is Ada Falk?", ["Ben Moro met Ada Falk in Sarn."], False),
+    ("Who is the mayor?", ["The mayor of it all is Ada Falk."], True),
     ("When was the yard closed?", ["The board plans to close the yard in 1990."], False),
     ("When will the yard be closed?", ["The board plans to close the yard in 1990."], True),
     ("When was the yard closed?", ["The yard was closed in 1990 and will be sold in 1995."], True),
@@ -473,6 +491,21 @@ _ROW = "Name: {}; Weight (kg): {}; Range (km): {}; Price (EUR): {}"
 _ROWS = [_ROW.format("Lynx Fold", "17.9", "50", "1,990"), _ROW.format("Lynx Tour", "25.3", "140", "4,150")]
 # A question that compares two things, pieces of evidence, and how its answer begins; empty if there is none that is supported.
 COMPARISONS = [
+    (
+        "Was the Tarn Mill opened before the Sarn Bridge?",
+        ["The Tarn Mill was opened in 1801.", "The Sarn Bridge was opened in 1868."],
+        "Yes: Tarn Mill, 1801; Sarn Bridge, 1868",
+    ),
+    (
+        "Was the Tarn Mill opened after the Sarn Bridge?",
+        ["The Tarn Mill was opened in 1801.", "The Sarn Bridge was opened in 1868."],
+        "No: Sarn Bridge, 1868; Tarn Mill, 1801",
+    ),
+    (
+        "Is Tarn bigger than Sarn?",
+        ["Tarn is a city of 61,400 inhabitants.", "Sarn is a town of 900 inhabitants."],
+        "Yes: Tarn, 61,400; Sarn, 900",
+    ),
     ("Which is deeper, Lake Tarn or Lake Sarn?", ["Lake Sarn is deeper than Lake Tarn."], "Lake Sarn: "),
     ("Is Lake Sarn deeper than Lake Tarn?", ["Lake Sarn is deeper than Lake Tarn."], "Yes: Lake Sarn: "),
     ("Is Lake Sarn deeper than Lake Tarn?", ["Lake Sarn is not deeper than Lake Tarn."], "No: Lake Sarn is not"),

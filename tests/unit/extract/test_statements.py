@@ -106,6 +106,7 @@ def test_yes_and_no_carry_their_question() -> None:
         ("If Ada Roe agrees, Acme Corp would buy the mill.", ("conditional",)),
         ("Acme Corp bought the mill in May 1950.", ("past",)),
         ("On supported systems the mill is automatic.", ()),
+        ("Unless stated otherwise, the mill is closed.", ("conditional",)),
         ("Closely related mills may work too.", ("conditional",)),
         ("Undo your botched changes at the mill.", ()),
         ("Acme Corp reportedly bought the mill.", ("past", "conditional")),

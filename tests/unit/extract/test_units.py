@@ -61,6 +61,17 @@ def test_a_compound_that_is_divided_after_its_hyphen_is_whole(written: str, show
     assert texts(written) == [shown]
 
 
+def test_an_outline_of_stars_has_its_levels() -> None:
+    text = "* Changes in 1.2\n\n** Fix the pump.\n\n** Open a valve\n   of it\n\n*** by hand\n\n* Changes in 1.1\n\n** None"
+    assert texts(text)[1:] == [
+        "Changes in 1.2: Fix the pump.",
+        "Changes in 1.2: Open a valve of it",
+        "Changes in 1.2: Open a valve of it: by hand",
+        "Changes in 1.1",
+        "Changes in 1.1: None",
+    ]
+
+
 def test_a_lead_in_without_a_list_stays() -> None:
     assert texts("Install it:\n\nThen run it.") == ["Install it:", "Then run it."]
 

@@ -271,7 +271,7 @@ BREACHES: list[tuple[Callable[[Import], bool], str, str]] = [
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "import time"),
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "from hlgraph.settings import load"),
     (makes_an_algorithm_impure, "hlgraph.algorithms.ppr", "import graspologic_native"),
-    (is_undeclared, "hlgraph.read.x", "def f():\n    import pandas"),
+    (is_undeclared, "hlgraph.read.x", "def f():\n    import polars"),
     (needs_an_extra_at_the_top, "hlgraph.read.x", "import pypdf"),
     (needs_an_extra_at_the_top, "hlgraph.cli.x", "from neo4j import GraphDatabase"),
 ]

@@ -36,6 +36,8 @@ def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.
         write(tmp_path / name)
     (tmp_path / "again").symlink_to(tmp_path / "sub")
     write(tmp_path / "empty.pdf", "")
+    write(tmp_path / "cut.json", "{")
+    write(tmp_path / "my-graph" / "hlgraph.db")
     files = Files()
     found = list(read([str(tmp_path), str(tmp_path / "gone.txt")], files=files))
     assert [type(item) for item in found] == [Document, ReadFailure, ReadFailure]
@@ -45,16 +47,18 @@ def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.
         (f"{root}/.git/", "hidden folder with all that is in it"),
         (f"{root}/again/", "link to a folder that is read anyway"),
         (f"{root}/b.log", "no reader for .log"),
+        (f"{root}/empty.pdf", "empty"),
+        (f"{root}/my-graph/", "store of hlgraph with all that is in it"),
         (f"{root}/sub/.hidden.txt", "hidden"),
         (f"{root}/sub/c.LOG", "no reader for .log"),
     ]
     assert files.reasons[0] == ("no reader for .log", 2)
-    assert (files.found, files.read, files.unchanged, files.failed) == (8, 1, 0, 2)
+    assert (files.found, files.read, files.unchanged, files.failed) == (10, 1, 0, 2)
     with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
         assert texts(tmp_path) == ["words"]  # without a list, a warning counts
     assert caplog.messages == [
-        "5 files were left out: no reader for .log (2), hidden (1), hidden folder with all that is in it (1), "
-        "link to a folder that is read anyway (1)"
+        "7 files were left out: no reader for .log (2), empty (1), hidden (1), hidden folder with all that is in it (1), "
+        "link to a folder that is read anyway (1), store of hlgraph with all that is in it (1)"
     ]
 
 

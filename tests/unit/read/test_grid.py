@@ -120,3 +120,8 @@ def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: in
     grid = Grid([*rows, [Cell("Crane"), *([Cell("9")] * (width - 1))]], produced=Produced(Origin("file:///a"), 1, 100))
     assert grid.head == ["", *names]
     assert [row[:3] for row in grid.rows] == [["Ships", "Berth", "12"], ["Cargo", "Crane", "9"]]
+
+
+def test_a_long_cell_that_is_not_marked_is_no_label() -> None:
+    table = grid("am | Does a date occur in the am or in the pm?", "as.date | Change an object to a date.")
+    assert (table.head, len(table.rows)) == (["", ""], 2)

@@ -496,3 +496,20 @@ def test_the_name_of_an_item_stands_in_the_line_of_its_first_paragraph(tmp_path:
     found = only(tmp_path / "p.html", PAGE.replace("<ul><li>one seal</li>", lists.removesuffix("</ul>")))
     assert isinstance(found, Document)
     assert "- **Sites**: It works well there. It *is* fast. More of it.\n- one seal" in found.text
+
+
+def test_contents_signs_of_headings_and_lines_of_the_source_are_no_text(tmp_path: Path) -> None:
+    links = "".join(f"<li><a href='p.html#{name}'>{name}</a></li>" for name in ("gates", "walls", "pumps"))
+    parts = "".join(
+        f"<h2 id='{name}'>{name} <a class='permalink' href='#{name}'>¶</a></h2><p>They are <code><a href='x'>old</a></code>\n"
+        f"Gates of {name}, as\nwe <i>know</i>.</p>"
+        for name in ("gates", "walls", "pumps")
+    )
+    contents = f"<div class='toc'><p>Contents</p><ul>{links}</ul></div>"
+    body = f"<h1>Weir</h1>{contents}{parts}<pre>a = 1\nb = <b>2</b></pre><p>End of it.</p>"
+    found = only(tmp_path / "p.html", f"<html><body>{body}</body></html>")
+    assert isinstance(found, Document)
+    lines = [f"## {name}\n\nThey are `old` Gates of {name}, as we *know*." for name in ("gates", "walls", "pumps")]
+    assert found.text.replace("```\nEnd", "```\n\nEnd") == "\n\n".join(
+        ["# Weir", *lines, "```\na = 1\nb = 2\n```", "End of it."]
+    )

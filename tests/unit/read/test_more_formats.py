@@ -705,6 +705,12 @@ def test_a_manual_page_has_its_options_as_items_and_its_lines_filled(tmp_path: P
     )
 
 
+def test_two_names_of_an_option_are_one_item(tmp_path: Path) -> None:
+    page = '.TH PUMP 1\n.SH OPTIONS\n.IP "\\fB-V\\fR" 4\n.PD 0\n.IP "\\fB--version\\fR" 4\n.PD\nShow it.\n.IP "-h" 4\nHelp.\n'
+    [pump] = documents(given(tmp_path, "man", page))
+    assert pump.text.split("\n\n") == ["# OPTIONS", "- -V, --version: Show it.", "- -h: Help."]
+
+
 @pytest.mark.parametrize("dash", ["- ", "– ", ">> "])
 def test_a_dash_before_a_voice_and_the_notes_of_music_are_nobody_s_words(dash: str, tmp_path: Path) -> None:
     lines = f"{dash}<v Ben>I will not</v>\n{dash}<v Cora>Nobody does</v>\n\n00:03.000 --> 00:04.000\n♪ music ♪\n"

@@ -53,7 +53,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("answer", {"question": "x", "k": "3"}, "give a whole number or None"),
     ("answer", {"question": "x", "choices": ["a", 2]}, r"choices\[1\] is 2 .*give a text"),
     ("answer", {"question": "x", "budget": 5}, "give a Budget or None"),
-    ("ingest", {"sources": None}, "sources is None; give a text, a Path, a Document or a list"),
+    ("ingest", {"sources": None}, "sources is None; give a text, a Path, a Document, a mapping, a DataFrame or a list"),
     ("ingest", {"sources": 5}, "sources is 5"),
     ("ingest", {"sources": b"x"}, "sources is b'x'"),
     ("ingest", {"sources": [DOCUMENTS[0], None]}, r"sources\[1\] is None"),

@@ -1,0 +1,123 @@
+"""What a program has in its hands is ingested: mappings, data frames, Arrow tables and texts; a path that is none is an error."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from command_line import call
+
+import hlgraph
+from hlgraph.errors import InputError, SettingsError
+from hlgraph.records import Document
+from hlgraph.sdk.client import HLGraph
+from hlgraph.testing.embedder import WordEmbedder
+
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "Mara Quill left.", "day": datetime(2024, 1, 2, tzinfo=UTC), "cost": Decimal("1.5"), "n": 1},
+    {"id": "b", "text": "Ivo Brandt came.", "day": None, "cost": None, "n": 2},
+]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[HLGraph]:
+    with hlgraph.connect(f"hlgraph://{tmp_path}", embedder=WordEmbedder()) as graph:
+        yield graph
+
+
+def stored(graph: HLGraph) -> dict[str, dict[str, object]]:
+    return {source.uri: dict(source.metadata) for source in graph.sources.list()}
+
+
+@pytest.mark.parametrize("kind", [list, iter, pd.DataFrame, pa.Table.from_pylist, lambda rows: [pd.DataFrame(rows)]])
+def test_rows_of_any_kind_are_the_same_sources(graph: HLGraph, kind: Any) -> None:
+    report = graph.ingest(kind(ROWS))
+    assert (report.sources_added, report.failed) == (2, [])
+    assert stored(graph) == {
+        "rows:#a": {"day": "2024-01-02T00:00:00+00:00", "cost": 1.5, "n": 1},
+        "rows:#b": {"n": 2},
+    }
+    assert graph.ingest(kind(ROWS)).sources_unchanged == 2
+    assert len(graph.sources.list(where="day >= '2024-01-01'")) == 1
+
+
+def test_a_row_names_its_document_and_its_metadata(graph: HLGraph) -> None:
+    row = {"uri": "doc:9", "body": "Mara Quill left.", "name": "Notes", "metadata": {"year": 1900, "none": None}}
+    assert graph.ingest(row, mapping={"text": "body"}).warnings == []
+    assert graph.sources.list()[0].title == "Notes"
+    assert stored(graph) == {"doc:9": {"year": 1900}}
+    report = graph.ingest([{"text": "Ivo Brandt came.", "x": math.nan, "tags": {"b", "a"}}, {"text": "", "id": 7}])
+    assert [failure.uri for failure in report.failed] == ["rows:#7"]
+    assert {"tags": ("a", "b")} in stored(graph).values()
+
+
+def test_a_table_without_a_text_is_statements(graph: HLGraph) -> None:
+    graph.ingest(pd.DataFrame({"bridge": ["Aldane", "Halfmoon"], "spans": [3, 5]}))
+    (source,) = graph.sources.list()
+    assert "| Halfmoon | 5 |" in graph.sources.open(source.uri).text
+    with pytest.raises(InputError, match="two columns"):
+        graph.ingest(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_texts_are_sources(graph: HLGraph) -> None:
+    assert graph.ingest(text="Mara Quill left.").sources_added == 1
+    report = graph.ingest([Document("doc:a", "Petra Voss sold it.")], text=["Mara Quill left.", "Ivo Brandt came."])
+    assert (report.sources_added, report.sources_unchanged) == (2, 1)
+
+
+def test_a_path_that_is_none_is_an_error_before_anything_is_stored(graph: HLGraph, tmp_path: Path) -> None:
+    for wrong in ("Mara Quill designed the bridge.", [tmp_path / "none"], ["gone.md", "also-gone/"]):
+        with pytest.raises(InputError, match=r"no such file or folder, so nothing was ingested; .* text="):
+            graph.ingest(wrong)  # type: ignore[arg-type]
+    (tmp_path / "a.txt").write_text("Mara Quill left.")
+    report = graph.ingest([tmp_path / "a.txt", tmp_path / "none"])
+    assert (report.sources_added, len(report.failed)) == (1, 1)
+    assert graph.ingest([str(tmp_path / "*.none")]).failed  # a glob may match nothing, which the report says
+
+
+def test_a_folder_is_a_store_and_an_address_of_http_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for target in ("./new", tmp_path / "new", "new"):
+        with hlgraph.connect(target, embedder=WordEmbedder()) as graph:
+            graph.ingest(text="Mara Quill left.")
+            assert graph.sources.list().total == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    (tmp_path / "a.txt").write_text("Ivo Brandt came.")
+    (tmp_path / "none.txt").write_text("")
+    with hlgraph.connect("new", embedder=WordEmbedder()) as graph:
+        left_out = {file.uri.rstrip("/").rpartition("/")[2]: file.reason for file in graph.ingest(".").files.left_out}
+        assert left_out == {"new": "store of hlgraph with all that is in it", "none.txt": "empty"}
+    with pytest.raises(
+        InputError, match=r"an address of HTTP, .* opened by hlgraph://./folder; OpenSearch goes beside it"
+    ):
+        hlgraph.connect("https://graphs.example.org").stats()
+    with pytest.raises(SettingsError):
+        hlgraph.connect("none.yaml")
+
+
+def test_the_shell_completes_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert call("--install-completion", "bash").code == 0
+    script = (tmp_path / ".bash_completions" / "hlgraph.sh").read_text()
+    assert "_HLGRAPH_COMPLETE=complete_bash" in script
+    words = {"_HLGRAPH_COMPLETE": "complete_bash", "COMP_WORDS": "hlgraph sour", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hlgraph"], env={**os.environ, **words}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["sources"]
+
+
+def test_documents_may_have_none_and_decimals(graph: HLGraph) -> None:
+    metadata: Any = {"a": None, "cost": Decimal("2.25"), "day": date(2024, 3, 5)}
+    assert graph.ingest(Document("doc:a", "Mara Quill left.", metadata=metadata)).failed == []
+    assert stored(graph) == {"doc:a": {"cost": 2.25, "day": "2024-03-05"}}
