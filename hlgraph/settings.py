@@ -446,6 +446,7 @@ class ServeSettings:
     max_seconds : seconds after which a call is abandoned, default 60; an answer has five times as many
     concurrency : maximum number of calls at work in one process; 0 (default): twice the processors, at least 8
     waiting : maximum number of calls that wait for their turn, default 128; the next one is refused
+    mcp_write : whether agents may ingest (MCP), if their key may write; default False
 
     Raises
     ------
@@ -467,6 +468,7 @@ class ServeSettings:
     max_seconds: float = 60.0
     concurrency: int = 0
     waiting: int = 128
+    mcp_write: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""

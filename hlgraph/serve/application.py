@@ -32,7 +32,8 @@ from hlgraph.errors import (
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve import completions
 from hlgraph.serve.access import Keys, StateFile
-from hlgraph.serve.routes import Gate, Server, add_routes, problem_response
+from hlgraph.serve.mcp import Agents
+from hlgraph.serve.routes import Gate, Server, add_routes, problem_response, who_asks
 from hlgraph.serve.service import Service, opened
 from hlgraph.settings import Settings, server_folder, variables
 
@@ -40,8 +41,10 @@ with needs_extra("server", "hlgraph serve"):
     import prometheus_client
     import uvicorn
     from fastapi import FastAPI, Request, Response
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from prometheus_client import multiprocess
     from starlette.exceptions import HTTPException
+    from starlette.routing import Route
     from uvicorn.supervisors import Multiprocess
 
 if TYPE_CHECKING:
@@ -104,12 +107,14 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     settings = service.settings
     running = settings.concurrency or max(8, 2 * (os.cpu_count() or 1))
     server = Server(service, Gate(running, settings.waiting), Metrics(metrics_folder), is_local)
+    agents = AgentsEndpoint(server)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(service.start)
         try:
-            yield
+            async with agents.sessions.run():
+                yield
         finally:
             await asyncio.to_thread(server.gate.close)
             await asyncio.to_thread(service.close)
@@ -127,6 +132,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     app.state.server = server
     add_routes(app, server, more=completions.ROUTES, examples=completions.EXAMPLES)
     completions.add_routes(app, server)
+    app.router.routes.append(Route(agents.path, agents, methods=["POST"]))
     app.add_exception_handler(HLGraphError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
     app.add_middleware(Shell, server=server)
@@ -136,6 +142,37 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
 async def _refuse(request: Request, error: Exception) -> Response:
     """The problem document of any error of a route."""
     return problem_response(error, request.url.path)
+
+
+class AgentsEndpoint:
+    """Tools and resources for agents (MCP) over HTTP; a request stands alone, so that any worker can answer it.
+
+    Parameters
+    ----------
+    server : what the routes work with
+
+    Attributes
+    ----------
+    path : where it is
+    sessions : runs the requests
+    """
+
+    path: Final = "/mcp"
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.sessions = StreamableHTTPSessionManager(
+            Agents(server.service, server.run).server,
+            stateless=True,
+            max_request_body_size=server.service.settings.max_body,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the protocol of ASGI."""
+        scope["route"] = self
+        request = Request(scope, receive)
+        request.state.who = await who_asks(self._server, request)
+        await self.sessions.handle_request(scope, receive, send)
 
 
 class Shell:

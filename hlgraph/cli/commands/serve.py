@@ -1,4 +1,4 @@
-"""The commands ``hlgraph serve`` and ``hlgraph keys``."""
+"""The commands ``hlgraph serve``, ``hlgraph mcp`` and ``hlgraph keys``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.output import note
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.serve.access import Key, Keys
@@ -29,6 +30,16 @@ State = Annotated[
         "The folder of keys, jobs and uploads (also HLGRAPH_SERVE_STATE; default: one for this store in your data folder).",
     ),
 ]
+Root = Annotated[
+    list[str] | None,
+    option(
+        "--root DIR",
+        "A folder, or an s3:// prefix, from which requests may ingest (may be repeated; default: none).",
+    ),
+]
+Served = Annotated[
+    list[str] | None, option("--corpus -c NAME", "Serve this corpus only (may be repeated; default: all).")
+]
 
 
 @command(app, "serve")
@@ -38,20 +49,15 @@ def serve(
         str, option("", "The address to listen at; any other than this machine's own needs a key.")
     ] = "127.0.0.1",
     port: Annotated[int, option("", "The port to listen at; 0: any free one.")] = 8080,
-    corpus: Annotated[
-        list[str] | None, option("--corpus -c NAME", "Serve this corpus only (may be repeated; default: all).")
-    ] = None,
-    root: Annotated[
-        list[str] | None,
-        option(
-            "--root DIR",
-            "A folder, or an s3:// prefix, from which requests may ingest (may be repeated; default: none).",
-        ),
-    ] = None,
+    corpus: Served = None,
+    root: Root = None,
     workers: Annotated[int, option("N", "The number of processes.")] = 1,
+    mcp_write: Annotated[
+        bool, option("--mcp-write", "Let agents ingest by the tools at /mcp, if their key may write.")
+    ] = False,
     state: State = None,
 ) -> None:
-    """Serve the store: REST under /v1, and the interface of OpenAI.
+    """Serve the store: REST under /v1, the interface of OpenAI, and tools for agents (MCP) at /mcp.
 
     Needs the extra server. Without a key it answers this machine only. GET /v1/openapi.json describes every route. Ctrl-C or
     SIGTERM ends it; jobs go on when it starts again.
@@ -65,9 +71,7 @@ def serve(
     from hlgraph.serve.application import ServeOptions, bound, check_protected
     from hlgraph.serve.application import serve as run
 
-    settings = _settings(cli, state)
-    roots = (*settings.serve.roots, *(root or ()))
-    settings = replace(settings, serve=replace(settings.serve, roots=roots))
+    settings = _settings(cli, state, root=root, mcp_write=mcp_write)
     options = ServeOptions(host=host, port=port, corpora=tuple(corpus) if corpus else None, workers=workers)
     check_protected(settings, options)
     listener = bound(options)
@@ -78,6 +82,32 @@ def serve(
         run(settings, options, listener=listener)
     except KeyboardInterrupt:
         note("the server ended")
+
+
+@command(app, "mcp", "caller")
+def mcp(
+    cli: Invocation,
+    corpus: Served = None,
+    write: Annotated[bool, option("--write", "Offer the tool ingest; without it the tools only read.")] = False,
+    root: Root = None,
+    state: State = None,
+) -> None:
+    """Serve the store to one agent on standard input and output: tools and resources (MCP).
+
+    Needs the extra server. A client starts it, and its end ends it. hlgraph serve has the same tools at /mcp.
+
+    \b
+    Examples:
+      hlgraph mcp
+      hlgraph mcp --corpus news --as finance
+      hlgraph mcp --write --root /data/docs
+    """
+    from hlgraph.serve.mcp import serve_stdio
+
+    if cli.as_ and cli.as_operator:
+        raise InputError("--as names groups, and --as-operator sees every source; use only one of them")
+    settings = _settings(cli, state, root=root, mcp_write=write)
+    serve_stdio(settings, groups=cli.as_ or (), corpora=corpus or (), as_operator=cli.as_operator)
 
 
 @command(keys, "add")
@@ -146,9 +176,21 @@ def revoke(
     cli.show({"revoked": _tree(key)}, [f"revoked: {_line(key)}"])
 
 
-def _settings(cli: Invocation, state: str | None) -> Settings:
+def _settings(
+    cli: Invocation, state: str | None, *, root: list[str] | None = None, mcp_write: bool = False
+) -> Settings:
+    """The settings, overridden by the options."""
     settings = cli.settings()
-    return settings if state is None else replace(settings, serve=replace(settings.serve, state=state))
+    serve = settings.serve
+    return replace(
+        settings,
+        serve=replace(
+            serve,
+            state=serve.state if state is None else state,
+            roots=(*serve.roots, *(root or ())),
+            mcp_write=serve.mcp_write or mcp_write,
+        ),
+    )
 
 
 @contextmanager

@@ -102,6 +102,7 @@ HOME_OF_EXTRA = {
         ("fastapi", "prometheus_client", "sse_starlette", "starlette", "uvicorn"),
         ("hlgraph.serve.application", "hlgraph.serve.completions", "hlgraph.serve.routes"),
     ),
+    **dict.fromkeys(("anyio", "mcp"), ("hlgraph.serve.application", "hlgraph.serve.mcp")),
 }
 
 
