@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hlgraph.answer.answering import AnswerPiece as AnswerPiece
     from hlgraph.answer.answering import AnswerRequest as AnswerRequest
     from hlgraph.answer.answering import AnswerStyle as AnswerStyle
+    from hlgraph.answer.contradictions import AssertedObject as AssertedObject
+    from hlgraph.answer.contradictions import Assertion as Assertion
+    from hlgraph.answer.contradictions import Contradiction as Contradiction
     from hlgraph.answer.plan import AnswerPlan as AnswerPlan
     from hlgraph.answer.verify import Unsupported as Unsupported
     from hlgraph.answer.verify import Verify as Verify
@@ -158,6 +161,7 @@ _LATER = {
     name: f"hlgraph.{module}"
     for module, names in {
         "answer.answering": "AnswerEvent AnswerEvidence AnswerMode AnswerPiece AnswerRequest AnswerStyle",
+        "answer.contradictions": "AssertedObject Assertion Contradiction",
         "answer.plan": "AnswerPlan",
         "answer.verify": "Unsupported Verify",
         "errors": "HLGraphError",

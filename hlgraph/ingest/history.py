@@ -34,7 +34,7 @@ from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, base_of, by_id
 from hlgraph.text import ACL, canonical_time
-from hlgraph.where import And, Caller, Compare, Not, Op, Where, fields, metadata_key
+from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key
 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
@@ -42,6 +42,8 @@ AsOf: TypeAlias = date | datetime | str | int
 MARK = "hlgraph:history"
 """The uri of the source that says since when a history is kept."""
 FROM, _TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
+ANY_MOMENT = Exists(f"metadata.{FROM}")
+"""The filter on a history that admits every version."""
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
 _SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
 _EDITS = 500

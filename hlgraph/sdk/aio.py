@@ -351,6 +351,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     search = awaited(HLGraph.search)
     answer = awaited(HLGraph.answer)
     answer_stream = streamed(HLGraph.answer_stream)
+    contradictions = awaited(HLGraph.contradictions)
     evaluate = awaited(HLGraph.evaluate)
     recipe = awaited(HLGraph.recipe)
     cypher = awaited(HLGraph.cypher)

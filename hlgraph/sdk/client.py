@@ -20,11 +20,13 @@ from hlgraph.sdk.health import Health, health
 from hlgraph.sdk.opening import Resources, settings_of
 from hlgraph.settings import Settings
 from hlgraph.stores.one_state import in_one_state
+from hlgraph.stores.protocols import Scope
 from hlgraph.text import groups_of
 from hlgraph.where import Caller
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
+    from hlgraph.answer.contradictions import Contradiction
     from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.evaluation import EvaluationOptions, Layers
@@ -137,7 +139,8 @@ class HLGraph:
         return HLGraph(self.settings, _resources=self._resources.watched(watch), _caller=self._caller)
 
     def as_caller(self, groups: Iterable[str]) -> HLGraph:
-        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``sources``, ``entities`` and ``facts`` of it.
+        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``contradictions``, ``sources``,
+        ``entities`` and ``facts`` of it.
 
         A source is seen if its metadata field ``acl`` names one of the groups. Results are those of a store that never held the
         other sources, with the exceptions of docs/explanation/access.md. Everything else needs the right to operate, and raises
@@ -507,6 +510,31 @@ class HLGraph:
         search = SearchRequest(question, self.corpus, request.evidence_count, unit, search_mode, parsed(where))
         search = _asked(self, replace(search, diversity=diversity, tabular=tabular, explain=explain), as_of)
         return _events(self, request, search, strategy, budget=budget, is_streamed=True)
+
+    def contradictions(
+        self, predicates: Sequence[str] = (), *, where: AnyWhere | None = None, as_of: AsOf | None = None
+    ) -> tuple[Contradiction, ...]:
+        """Facts that contradict each other, each with its sources and dates; nothing is overwritten.
+
+        A predicate is functional if its subjects have one object at a time ("was born in"), or, as ``^leads``, its objects one
+        subject. These are given, and measured: at least 10 subjects are named with the predicate by two sources, and at least 90 %
+        of them have one object. Reads every fact. If a history is kept, past versions are read as well, unless ``as_of`` is given.
+
+        Parameters
+        ----------
+        predicates : functional predicates, beside those of the setting ``functional``
+        where, as_of : as for :meth:`search`
+
+        Returns
+        -------
+        tuple of Contradiction
+            By subject and predicate.
+
+        Raises
+        ------
+        InputError : a predicate, filter or corpus that cannot be used
+        """
+        return _contradictions(self, predicates, where=where, as_of=as_of)
 
     def evaluate(
         self,
@@ -961,17 +989,20 @@ class HLGraph:
         return self._resources.executor(self.settings, budget)
 
 
-def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> SearchRequest:
-    """The request of the caller of a graph, about a moment."""
+def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None, *, of_all: bool = False) -> SearchRequest:
+    """The request of the caller of a graph, about a moment; of the present, or, if a history is kept, of all versions."""
     caller, corpus = graph._caller, graph.corpus
-    if as_of is None:
+    if as_of is None and not of_all:
         return replace(request, caller=caller)
-    from hlgraph.ingest.history import history_of, moment, of_today, refuse_own_fields
+    from hlgraph.ingest.history import ANY_MOMENT, history_of, mark_of, moment, of_today, refuse_own_fields
     from hlgraph.retrieve.search import refuse_nobody
 
     stores = graph._opened.stores
+    if as_of is None and mark_of(stores, corpus) is None:
+        return replace(request, caller=caller)
     refuse_own_fields(request.where)
-    then = moment(stores, corpus, as_of=as_of, has_versions=caller is None or caller.operates)
+    has_versions = caller is None or caller.operates
+    then = ANY_MOMENT if as_of is None else moment(stores, corpus, as_of=as_of, has_versions=has_versions)
     if caller is None:
         for present in stores.graph.stats(corpus, has_counts=False):
             refuse_nobody(present)
@@ -989,6 +1020,24 @@ def _searched(
     return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
 
 
+def _contradictions(
+    graph: HLGraph, predicates: Sequence[str], *, where: AnyWhere | None, as_of: AsOf | None
+) -> tuple[Contradiction, ...]:
+    from hlgraph.answer.contradictions import contradictions, predicates_of
+    from hlgraph.retrieve import SearchRequest
+    from hlgraph.retrieve.search import checked_corpus
+
+    stores, given = graph._opened.stores, predicates_of((*graph.settings.functional, *predicates))
+    request = SearchRequest("contradictions", graph.corpus, where=parsed(where))
+    request = _asked(graph, request, as_of, of_all=True)
+
+    def read() -> tuple[Contradiction, ...]:
+        checked_corpus(request, stores)
+        return contradictions(stores, Scope(request.corpus, request.where), given=given)
+
+    return in_one_state(stores, request.corpus, read=read)
+
+
 def _events(
     graph: HLGraph,
     request: AnswerRequest,
@@ -1000,6 +1049,7 @@ def _events(
 ) -> Iterator[AnswerEvent]:
     """The events of an answer."""
     from hlgraph.answer.answering import Beside, answering, finding
+    from hlgraph.answer.contradictions import Contradicting, predicates_of
     from hlgraph.answer.tables import TableReader
 
     calls, stores = graph._executor(budget), graph._opened.stores
@@ -1008,7 +1058,8 @@ def _events(
     reader = TableReader(stores.graph, search.corpus, where=search.where)
     known = stores.graph.known(search.corpus)
     stats = stores.graph.stats(search.corpus, has_counts=False) if known is None else (known,)
-    beside = Beside(reader, graph._resources.models.embedder_of(stats))
+    contradicting = Contradicting(stores, Scope(search.corpus, search.where), predicates_of(graph.settings.functional))
+    beside = Beside(reader, graph._resources.models.embedder_of(stats), contradicting)
     tokens = graph.settings.models.max_tokens
     return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 
@@ -1051,7 +1102,9 @@ class _CallerView(HLGraph):
     """See :meth:`HLGraph.as_caller`. All that is not in ``_FOR_CALLERS`` needs the right to operate."""
 
 
-_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "entities", "facts", "search", "sources"})
+_FOR_CALLERS = frozenset(
+    {"answer", "answer_stream", "close", "contradictions", "entities", "facts", "search", "sources"}
+)
 
 
 def _refused(name: str) -> property:
