@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.health import ImageLag as ImageLag
     from hlgraph.sdk.hierarchy import FoundHierarchy as FoundHierarchy
     from hlgraph.sdk.hierarchy import Hierarchy as Hierarchy
+    from hlgraph.sdk.history import ChangeSet as ChangeSet
     from hlgraph.sdk.history import CorpusDiff as CorpusDiff
     from hlgraph.sdk.history import History as History
     from hlgraph.sdk.history import SourceVersion as SourceVersion
@@ -210,7 +211,7 @@ _LATER = {
         "sdk.failures": "Failures Mending",
         "sdk.health": "Health ImageLag",
         "sdk.hierarchy": "FoundHierarchy Hierarchy",
-        "sdk.history": "CorpusDiff History SourceVersion",
+        "sdk.history": "ChangeSet CorpusDiff History SourceVersion",
         "sdk.merges": "FoundMerges Merges",
         "sdk.quality": "Coverage Faithfulness Quality",
         "sdk.questions": "Questions",

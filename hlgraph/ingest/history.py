@@ -41,7 +41,7 @@ AsOf: TypeAlias = date | datetime | str | int
 
 MARK = "hlgraph:history"
 """The uri of the source that says since when a history is kept."""
-FROM, _TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
+FROM, TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
 ANY_MOMENT = Exists(f"metadata.{FROM}")
 """The filter on a history that admits every version."""
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
@@ -370,7 +370,7 @@ def latest_versions(stores: Stores, corpus: str) -> list[Source]:
 
 
 def _is_open(version: Source) -> bool:
-    return _TO not in version.metadata
+    return TO not in version.metadata
 
 
 def _content(source: Source) -> tuple[str, ...]:
@@ -387,7 +387,7 @@ def _with_groups(version: Source, source: Source) -> Source:
 
 
 def _ended(version: Source, at: str, number: int) -> Source:
-    return replace(version, metadata={**version.metadata, _TO: at, VERSION_TO: number}, valid_to=at)
+    return replace(version, metadata={**version.metadata, TO: at, VERSION_TO: number}, valid_to=at)
 
 
 def _after(values: Iterable[object]) -> str:
@@ -424,12 +424,12 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
         last = max(_stats(stores, corpus).version, _number(mark.metadata[_SEEN_VERSION]))
         if not first <= at <= last:
             raise InputError(f"as_of is version {at}; the history of corpus {corpus!r} has versions {first} to {last}")
-        return _between(VERSION_FROM, at, VERSION_TO)
+        return at_version(at)
     if at < begun:
         raise InputError(
             f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
         )
-    return _between(FROM, at, _TO)
+    return _between(FROM, at, TO)
 
 
 def of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
@@ -481,6 +481,16 @@ def kept(stores: Stores, corpus: str) -> Source:
             f"--keep-history --corpus {corpus}"
         )
     return mark
+
+
+def at_version(number: int) -> Where:
+    """The filter on a history that admits what was present at a version of the corpus, which may be before the history.
+
+    Parameters
+    ----------
+    number : the version
+    """
+    return _between(VERSION_FROM, number, VERSION_TO)
 
 
 def _between(since: str, at: str | int, until: str) -> Where:

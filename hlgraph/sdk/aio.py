@@ -259,6 +259,8 @@ class AsyncHistory(Awaited[History]):
     keep = awaited(History.keep)
     versions = awaited(History.versions)
     diff = awaited(History.diff)
+    changes = awaited(History.changes)
+    diff_of = awaited(History.diff_of)
 
 
 class AsyncHolds(Awaited[Holds]):

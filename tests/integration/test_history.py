@@ -278,6 +278,28 @@ def test_a_difference_lists_what_came_and_went(graph: HLGraph) -> None:
     assert graph.history.diff(moments[2][1], moments[2][1]) == type(diff)((), (), (), (), (), (), ())
 
 
+def test_change_sets_say_what_each_command_did(graph: HLGraph) -> None:
+    moments = edited(graph)[:2]
+    graph.groups.set("board", uris="doc:works")  # changes no version
+    graph.delete("doc:mill")
+    first, second, *_, last = graph.history.changes()
+    assert [change.id for change in (first, second)] == [number for _, number in moments]
+    assert (first.version_before, second.version_before) == (None, first.id)
+    assert (first.sources_added, first.sources_changed) == (("doc:mill", "doc:works"), ())
+    assert (second.sources_changed, second.statements_added, second.statements_removed) == (("doc:works",), 1, 1)
+    assert second.facts_added == second.facts_removed == 1
+    assert (last.sources_removed, last.sources_changed, last.statements_added) == (("doc:mill",), (), 0)
+    assert len(graph.history.changes()) == len(LEADERS) + 1
+    assert graph.history.changes(2)[1] == last
+    assert graph.history.diff_of(second.id).statements_added == (("doc:works", "Ivo Brandt leads the Aldane Works."),)
+    with pytest.raises(UnknownNameError, match="history changes"):
+        graph.history.diff_of(last.id + 1)
+    with pytest.raises(InputError):
+        graph.history.changes(0)
+    graph.delete("doc:mill", history=True)
+    assert not any("doc:mill" in repr(change) for change in graph.history.changes())
+
+
 def _bytes_with(text: str) -> list[str]:
     return [path.name for path in Path("store").rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
@@ -440,5 +462,9 @@ def test_the_command_line_asks_lists_and_compares(graph: HLGraph) -> None:
     assert "+ statement: works: Ivo Brandt leads" in call("diff", "--from", "1").out
     tree = json.loads(call("diff", "--from", "1", "--to", "2", "--json").out)
     assert len(tree["sources"]["changed"]) == 1
+    assert "sources: 0 added, 0 removed, 1 changed; +1 -1 statements, +1 -1 facts" in call("history", "changes").out
+    assert [len(one["sources"]["changed"]) for one in call("history", "changes", "--json").tree["changes"]] == [0, 1]
+    assert "+ statement: works: Ivo Brandt leads" in call("diff", "--change", "2").out
+    assert call("diff", "--change", "2", "--from", "1").code == call("diff").code == 2
     assert "--history" in call("delete", "works.txt").out
     assert "history: 2 versions removed" in call("delete", "works.txt", "--history").out

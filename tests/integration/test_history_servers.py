@@ -33,6 +33,7 @@ def run(graph: HLGraph) -> list[Any]:
             )
             seen.append([(piece.text, piece.source.uri, piece.source.version) for piece in result.evidence])
     seen.append(graph.history.diff(1))
+    seen.append([change._replace(at="") for change in graph.history.changes()])
     seen.append([(v.number, v.version_from, v.version_to) for v in graph.history.versions("doc:works")])
     report = graph.delete("doc:works", history=True, receipt="r.jsonl")
     seen.append((report.versions_removed, graph.stats(everything=True)[1].records))

@@ -328,8 +328,11 @@ def _stats_lines(stats: CorpusStats) -> Iterator[str]:
 @command(app, "diff", "corpus")
 def diff(
     cli: Invocation,
-    from_: Annotated[str, option("--from WHEN", "A date, a time, or the number of a version of the corpus.")],
+    from_: Annotated[
+        str | None, option("--from WHEN", "A date, a time, or the number of a version of the corpus.")
+    ] = None,
     to: Annotated[str | None, option("--to WHEN", "The same (default: now).")] = None,
+    change: Annotated[int | None, option("--change ID", "What one change set did (hlgraph history changes).")] = None,
 ) -> None:
     """Print what a corpus with a history says at one moment and not at another: sources, statements and facts.
 
@@ -337,9 +340,12 @@ def diff(
     Examples:
       hlgraph diff --from 2024-03-05 --to 2024-04-01
       hlgraph diff --from 12 --json
+      hlgraph diff --change 12
     """
+    if (from_ is None) is (change is None) or (change is not None and to is not None):
+        raise InputError("give --from, with or without --to, or --change alone")
     with cli.connect() as graph:
-        difference = graph.history.diff(from_, to)
+        difference = graph.history.diff(from_ or "", to) if change is None else graph.history.diff_of(change)
     tree = {
         name: {word: [_plain(one) for one in getattr(difference, f"{name}_{word}", ())] for word in words}
         for name, words in _DIFFERS.items()
