@@ -208,7 +208,8 @@ class ScopedFacts:
     def ends(self, key: _Key, some: Sequence[Fact]) -> list[list[Fact]]:
         """The facts of a group by what they name, if that differs: no words of one object are all among those of another one.
 
-        Objects with digits differ from each other alone, and so do those without: a date and a place do not contradict.
+        What one statement says together ("in Hull Creek, Virginia") does not differ, nor do merged entities. Objects with digits
+        differ from each other alone, and so do those without: a date and a place do not contradict.
 
         Parameters
         ----------
@@ -218,16 +219,17 @@ class ScopedFacts:
         named = [(fact, *self.other_end(fact, key)) for fact in some]
         clusters: list[tuple[set[str], list[set[str]], bool, list[Fact]]] = []
         for fact, same, name in sorted(named, key=lambda one: (len(one[2]), one[2], one[0].id)):
-            said = set(content_words(name))
+            marks, said = {same, *self.supports[fact.id]}, set(content_words(name))
             has_digit = any(sign.isdigit() for sign in name)
-            for ids, words, digit, facts in clusters:
-                if same in ids or (digit is has_digit and any(said <= other or other <= said for other in words)):
-                    ids.add(same)
+            for known, words, digit, facts in clusters:
+                is_part = any(said <= other or other <= said for other in words)
+                if digit is has_digit and (is_part or not known.isdisjoint(marks)):
+                    known.update(marks)
                     words.append(said)
                     facts.append(fact)
                     break
             else:
-                clusters.append(({same}, [said], has_digit, [fact]))
+                clusters.append((marks, [said], has_digit, [fact]))
         kinds = [[facts for _, _, digit, facts in clusters if digit is has_digit] for has_digit in (False, True)]
         return max(kinds, key=len)
 

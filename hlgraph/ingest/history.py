@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
@@ -34,7 +34,7 @@ from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, base_of, by_id
 from hlgraph.text import ACL, canonical_time
-from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key
+from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key, refuse_nobody
 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
@@ -400,6 +400,18 @@ def _after(values: Iterable[object]) -> str:
 # Reading the past.
 
 
+def known_moment(stores: Stores, corpus: str, *, as_of: AsOf) -> Where:
+    """The filter of :func:`moment` without fields that no version has, for queries that refuse those.
+
+    Parameters
+    ----------
+    stores, corpus, as_of : see :func:`moment`
+    """
+    then = moment(stores, corpus, as_of=as_of)
+    stored = _stats(stores, history_of(corpus)).fields
+    return then if not isinstance(then, And) or TO in stored else then.parts[0]
+
+
 def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = True) -> Where:
     """The filter on the history of a corpus that admits what was present at a moment.
 
@@ -432,7 +444,41 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
     return _between(FROM, at, TO)
 
 
-def of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
+class Past(NamedTuple):
+    """How the past of a corpus is read: the corpus, the filter that admits the moment, and who asks."""
+
+    corpus: str
+    moment: Where
+    caller: Caller | None
+
+
+def past_of(corpus: str, caller: Caller | None, *, stores: Stores, where: Where | None, as_of: AsOf | None) -> Past:
+    """How a caller reads the past of a corpus: with the groups that the sources have today.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    caller : who asks; None: no caller is named
+    stores : the stores
+    where : the filter of the caller
+    as_of : the moment; None: all versions
+
+    Raises
+    ------
+    InputError, WhereError : see :func:`moment`, and the filter names fields that only serve the history
+    AccessError : a source names groups, and no caller is named
+    """
+    refuse_own_fields(where)
+    has_versions = caller is None or caller.operates
+    then = ANY_MOMENT if as_of is None else moment(stores, corpus, as_of=as_of, has_versions=has_versions)
+    if caller is None:
+        refuse_nobody(corpus, _stats(stores, corpus).fields)
+    else:
+        caller = _of_today(caller, corpus, stores=stores)
+    return Past(history_of(corpus), then, caller)
+
+
+def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     """A caller who sees the versions of a source if it sees the source now.
 
     After a change of groups that was killed, the versions have the groups of before until the next command that writes.

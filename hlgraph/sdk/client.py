@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 from hlgraph import progress
-from hlgraph.errors import AccessError
+from hlgraph.errors import AccessError, InputError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
@@ -674,7 +674,14 @@ class HLGraph:
         return _recipe(self, name, data, options=options, on_progress=on_progress)
 
     def cypher(
-        self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
+        self,
+        query: str,
+        /,
+        *,
+        folder: str | Path | None = None,
+        limits: Limits | None = None,
+        as_of: AsOf | None = None,
+        **params: object,
     ) -> Table:
         """The rows of a read-only query of ``cypher/analyst/``, or of your own folder.
 
@@ -683,6 +690,7 @@ class HLGraph:
         query : the name of the query
         folder : where the query lies; None: the library
         limits : of rows, bytes and time
+        as_of : what was true then, as for :meth:`search`, for queries with a parameter ``where``
         params : the parameters of the query, by name
 
         Raises
@@ -691,8 +699,9 @@ class HLGraph:
         InputError : a parameter that is missing, unknown or out of bounds
         StoreError : the store has no Cypher, or refuses the query
         """
-        loaded = cypher.load(query, folder)
-        return cypher.run(loaded, params, graph=self._opened.stores.graph, corpus=self.corpus, limits=limits)
+        loaded, stores = cypher.load(query, folder), self._opened.stores
+        asked = params if as_of is None else cypher.then(loaded, params, stores=stores, corpus=self.corpus, as_of=as_of)
+        return cypher.run(loaded, asked, graph=stores.graph, corpus=self.corpus, limits=limits)
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """The cost of chat model calls so far, the most expensive group first.
@@ -714,19 +723,24 @@ class HLGraph:
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
-    def stats(self, *, everything: bool = False, counts: bool = True) -> tuple[CorpusStats, ...]:
+    def stats(
+        self, *, everything: bool = False, counts: bool = True, as_of: AsOf | None = None
+    ) -> tuple[CorpusStats, ...]:
         """Counts of the records and relationships of this corpus; empty before its first ingest.
 
         Parameters
         ----------
         everything : every corpus of the store
         counts : count; False leaves the counts out, which is quicker
+        as_of : counts of the records that were there then, as for :meth:`search`; not with ``everything``
 
         Returns
         -------
         tuple of CorpusStats
         """
         corpus, stores = None if everything else self.corpus, self._opened.stores
+        if as_of is not None:
+            return (_counts_at(self, everything, as_of=as_of),)
         return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=counts))
 
     def check(self) -> list[Finding]:
@@ -991,24 +1005,14 @@ class HLGraph:
 
 def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None, *, of_all: bool = False) -> SearchRequest:
     """The request of the caller of a graph, about a moment; of the present, or, if a history is kept, of all versions."""
-    caller, corpus = graph._caller, graph.corpus
-    if as_of is None and not of_all:
-        return replace(request, caller=caller)
-    from hlgraph.ingest.history import ANY_MOMENT, history_of, mark_of, moment, of_today, refuse_own_fields
-    from hlgraph.retrieve.search import refuse_nobody
+    caller, corpus, stores = graph._caller, graph.corpus, graph._opened.stores
+    if as_of is not None or of_all:
+        from hlgraph.ingest.history import mark_of, past_of
 
-    stores = graph._opened.stores
-    if as_of is None and mark_of(stores, corpus) is None:
-        return replace(request, caller=caller)
-    refuse_own_fields(request.where)
-    has_versions = caller is None or caller.operates
-    then = ANY_MOMENT if as_of is None else moment(stores, corpus, as_of=as_of, has_versions=has_versions)
-    if caller is None:
-        for present in stores.graph.stats(corpus, has_counts=False):
-            refuse_nobody(present)
-    else:
-        caller = of_today(caller, corpus, stores=stores)
-    return replace(request, corpus=history_of(corpus), as_of=then, caller=caller)
+        if as_of is not None or mark_of(stores, corpus) is not None:
+            past = past_of(corpus, caller, stores=stores, where=request.where, as_of=as_of)
+            return replace(request, corpus=past.corpus, as_of=past.moment, caller=past.caller)
+    return replace(request, caller=caller)
 
 
 def _searched(
@@ -1018,6 +1022,14 @@ def _searched(
 
     stores, models = graph._opened.stores, graph._resources.models
     return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
+
+
+def _counts_at(graph: HLGraph, everything: bool, *, as_of: AsOf) -> CorpusStats:
+    if everything:
+        raise InputError("as_of is a moment of one corpus; leave everything out")
+    from hlgraph.sdk.history import counts_at
+
+    return counts_at(graph._opened.stores, graph.corpus, as_of=as_of)
 
 
 def _contradictions(

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.ids import shown
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.exports import copies_of
 from hlgraph.ingest.history import (
@@ -25,11 +26,12 @@ from hlgraph.ingest.history import (
     kept,
     moment,
 )
-from hlgraph.records import Fact, Kind, Source
+from hlgraph.records import Fact, Kind, Relationship, Source
 from hlgraph.sdk.arguments import checked
+from hlgraph.stores.batches import batched
 from hlgraph.stores.one_state import in_one_state
-from hlgraph.stores.protocols import Scope, Stores, by_id
-from hlgraph.where import In, Where
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.where import BUILT_IN_FIELDS, In, Where
 
 __all__ = ["ChangeSet", "CorpusDiff", "History", "Said", "SourceVersion"]
 
@@ -250,6 +252,40 @@ class History:
     def _diff(self, sides: Sequence[Where]) -> CorpusDiff:
         name = history_of(self.corpus)
         return in_one_state(self.stores, name, read=lambda: _compared(self.stores, name, sides))
+
+
+def counts_at(stores: Stores, corpus: str, *, as_of: AsOf) -> CorpusStats:
+    """The counts of records at a moment, and the fields of the sources then. Reads every source and statement of the moment.
+
+    Parameters
+    ----------
+    stores, corpus, as_of : see :func:`hlgraph.ingest.history.moment`
+    """
+    name, graph = history_of(corpus), stores.graph
+    scope = Scope(name, moment(stores, corpus, as_of=as_of))
+
+    def read() -> CorpusStats:
+        (stored,) = graph.stats(name, has_counts=False)
+        ids = {kind: [record.id for record in graph.find(kind, scope)] for kind in _OF_SOURCES}
+        facts: set[str] = set()
+        for some in batched(ids[Kind.STATEMENT], _STATEMENTS):
+            pulled = graph.pull(some, _SUPPORTED, scope=scope)
+            facts.update(str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT))
+        records = {kind: len(some) for kind, some in ids.items()}
+        records |= {Kind.FACT: len(facts), Kind.ENTITY: len(graph.entities(scope))}
+        sources = by_id(graph.records(Kind.SOURCE, ids[Kind.SOURCE], scope=scope), Source).values()
+        fields = {field for source in sources for field in shown(source).metadata}
+        known = {field: kinds for field, kinds in stored.fields.items() if field in fields | BUILT_IN_FIELDS}
+        return CorpusStats(
+            corpus, embedding=stored.embedding, dimensions=stored.dimensions, records=records, fields=known
+        )
+
+    return in_one_state(stores, name, read=read)
+
+
+_OF_SOURCES = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
+_STATEMENTS = 5_000
+_SUPPORTED = PullShape.along(Relationship.SUPPORTS, fan_out=1_000, node_cap=1_000_000)
 
 
 def _shown(source: Source) -> SourceVersion:

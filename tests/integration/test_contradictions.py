@@ -116,6 +116,16 @@ def test_an_answer_names_both_sources_and_dates(graph: HLGraph) -> None:
     assert found
 
 
+def test_what_one_statement_says_together_does_not_differ(graph: HLGraph) -> None:
+    graph.ingest([paper(1, "Ada Marlow was born in Tessing, Velmod."), paper(2, "Ada Marlow was born in Velmod.")])
+    assert {fact.text for fact, _ in graph.facts.read().facts} >= {
+        f"Ada Marlow was born in {name}" for name in ("Tessing", "Velmod")
+    }
+    assert listed(graph, "was born in") == []
+    graph.ingest([paper(3, "Ada Marlow was born in Gannow.")])
+    assert len(graph.contradictions(["was born in"])[0].objects) == 2
+
+
 def test_the_command_line_lists_them(graph: HLGraph) -> None:
     graph.ingest(LEADERS)
     assert call(*STORE, "contradictions").out == "no contradictions\n"

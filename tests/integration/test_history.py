@@ -172,7 +172,9 @@ def test_a_killed_change_of_groups_holds_in_the_past_at_once(
             graph.groups.set("board", uris="doc:works")
     for _ in range(2):
         assert shown(graph.as_caller({"public"}), before) == []
+        assert graph.as_caller({"public"}).sources.list(as_of=before).total == 0
         assert "Quill" in shown(graph.as_caller({"board"}), before)[0][0]
+        assert graph.as_caller({"board"}).sources.list(as_of=before).total == 1
         assert "no evidence" not in graph.as_caller({"board"}).answer(QUESTION, as_of=before).text
         with pytest.raises(AccessError, match="a caller must be named"):
             shown(graph, before)
@@ -276,6 +278,25 @@ def test_a_difference_lists_what_came_and_went(graph: HLGraph) -> None:
     assert any("Una Moss" in fact for fact in diff.facts_removed)
     assert not any("Una Moss" in fact for fact in diff.facts_added)
     assert graph.history.diff(moments[2][1], moments[2][1]) == type(diff)((), (), (), (), (), (), ())
+
+
+def test_the_counts_of_a_moment_are_those_of_then(graph: HLGraph) -> None:
+    then = []
+    for leader in LEADERS[:3]:
+        graph.ingest([works(leader, rank=1) if leader == LEADERS[1] else works(leader), OTHER], keep_history=True)
+        (stats,) = graph.stats()
+        then.append((datetime.now(UTC), stats.version, stats.records, set(stats.fields)))
+    graph.delete("doc:mill")
+    for at, number, records, fields in then:
+        for as_of in (at, number):
+            (past,) = graph.stats(as_of=as_of)
+            counted = {kind: records[kind] for kind in past.records}
+            assert (dict(past.records), set(past.fields)) == (counted, fields)
+    with pytest.raises(InputError, match="everything"):
+        graph.stats(everything=True, as_of=then[0][0])
+    shown = call("--store", "hlgraph://./store", "stats", "--as-of", str(then[0][1])).out
+    assert f"as of {then[0][1]}" in shown
+    assert "source 2" in shown
 
 
 def test_change_sets_say_what_each_command_did(graph: HLGraph) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.command import Invocation, argument, command, option
+from hlgraph.cli.commands.search import AsOf
 from hlgraph.cli.output import pick, piece
 from hlgraph.errors import InputError
 
@@ -291,29 +292,35 @@ def _thresholds(calibration: Calibration | None) -> dict[str, float]:
 def stats(
     cli: Invocation,
     all_: Annotated[bool, option("--all", "Show every corpus of the store.")] = False,
+    as_of: AsOf = None,
 ) -> None:
     """Show what the corpus holds.
 
     \b
     Examples:
       hlgraph stats --json
+      hlgraph stats --as-of 2024-03-05
       hlgraph stats --all
     """
     if cli.corpus is not None and all_:
         raise InputError("--corpus and --all contradict each other; leave one of them out")
     with cli.connect() as graph:
-        corpora = graph.stats(everything=all_)
+        corpora = graph.stats(everything=all_, as_of=as_of)
     store = graph.settings.store
-    lines = [line for corpus in corpora for line in _stats_lines(corpus)]
+    lines = [line for corpus in corpora for line in _stats_lines(corpus, as_of)]
     if not corpora:
         empty = f"{store} is empty" if all_ else f"there is no corpus {graph.corpus!r} in {store}"
         lines = [f"{empty}; next: hlgraph ingest PATH..."]
     cli.show({"store": store, "corpora": {corpus.corpus: _stats_tree(corpus) for corpus in corpora}}, lines)
 
 
-def _stats_lines(stats: CorpusStats) -> Iterator[str]:
-    yield f"corpus {stats.corpus} (version {stats.version}, {stats.embedding or 'no vectors'})"
+def _stats_lines(stats: CorpusStats, as_of: str | None) -> Iterator[str]:
+    state = f"version {stats.version}" if as_of is None else f"as of {as_of}"
+    yield f"corpus {stats.corpus} ({state}, {stats.embedding or 'no vectors'})"
     yield f"  records: {_counts(stats.records)}"
+    if as_of is not None:
+        yield f"  fields: {', '.join(stats.fields)}"
+        return
     yield f"  relationships: {_counts(stats.relationships)}"
     yield f"  fields: {', '.join(stats.fields)}"
     yield f"  thresholds: {_fitted(stats.calibration)}"
