@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from hlgraph.answer.answering import AnswerPiece as AnswerPiece
     from hlgraph.answer.answering import AnswerRequest as AnswerRequest
     from hlgraph.answer.answering import AnswerStyle as AnswerStyle
+    from hlgraph.answer.contradictions import AssertedObject as AssertedObject
+    from hlgraph.answer.contradictions import Assertion as Assertion
+    from hlgraph.answer.contradictions import Contradiction as Contradiction
     from hlgraph.answer.plan import AnswerPlan as AnswerPlan
     from hlgraph.answer.verify import Unsupported as Unsupported
     from hlgraph.answer.verify import Verify as Verify
@@ -124,6 +127,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.health import ImageLag as ImageLag
     from hlgraph.sdk.hierarchy import FoundHierarchy as FoundHierarchy
     from hlgraph.sdk.hierarchy import Hierarchy as Hierarchy
+    from hlgraph.sdk.history import ChangeSet as ChangeSet
     from hlgraph.sdk.history import CorpusDiff as CorpusDiff
     from hlgraph.sdk.history import History as History
     from hlgraph.sdk.history import SourceVersion as SourceVersion
@@ -160,6 +164,7 @@ _LATER = {
     name: f"hlgraph.{module}"
     for module, names in {
         "answer.answering": "AnswerEvent AnswerEvidence AnswerMode AnswerPiece AnswerRequest AnswerStyle",
+        "answer.contradictions": "AssertedObject Assertion Contradiction",
         "answer.plan": "AnswerPlan",
         "answer.verify": "Unsupported Verify",
         "errors": "HLGraphError",
@@ -209,7 +214,7 @@ _LATER = {
         "sdk.failures": "Failures Mending",
         "sdk.health": "Health ImageLag",
         "sdk.hierarchy": "FoundHierarchy Hierarchy",
-        "sdk.history": "CorpusDiff History SourceVersion",
+        "sdk.history": "ChangeSet CorpusDiff History SourceVersion",
         "sdk.merges": "FoundMerges Merges",
         "sdk.quality": "Coverage Faithfulness Quality",
         "sdk.questions": "Questions",

@@ -495,6 +495,8 @@ class Settings:
     vectors : URL of the vector store if ``store`` is a graph server
     corpus : name of the default corpus
     wait : seconds that a writing call waits for the write lock, default None for no limit; 0 raises StoreLockedError at once
+    functional : predicates whose subjects have one object at a time, or with ``^`` before them, whose objects have one subject,
+        beside those that are measured (:meth:`hlgraph.HLGraph.contradictions`)
     chunk, models, neo4j, opensearch, telemetry, serve : settings of these parts
 
     Raises
@@ -507,6 +509,7 @@ class Settings:
     vectors: str = ""
     corpus: str = "default"
     wait: float | None = None
+    functional: tuple[str, ...] = ()
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     neo4j: Neo4jSettings = field(default_factory=Neo4jSettings)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hlgraph.answer.citations import checked, is_refusal
 from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
+from hlgraph.answer.contradictions import Contradicting
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
 from hlgraph.answer.table_rules import table_answer
@@ -149,10 +150,12 @@ class Beside(NamedTuple):
     reader : reads the tables of the evidence for numbers over their rows (:mod:`hlgraph.answer.table_rules`), which a chat model
         reads as a piece of evidence
     embedder : the embedder of the corpus, for an answer without a chat model
+    contradicting : finds sources that contradict an answer without a chat model
     """
 
     reader: TableReader
     embedder: Embedder | None = None
+    contradicting: Contradicting | None = None
 
 
 def answering(
@@ -220,6 +223,10 @@ def answering(
     is_judged = request.verify == "chat" and writer is not None
     check = by_judge(writer, context_tokens=request.context_tokens) if is_judged and writer else by_words
     answer = verified(answer, check=check, unsupported=request.unsupported)
+    more = beside.contradicting.added(answer) if is_short and chat is None and beside and beside.contradicting else None
+    if more is not None:
+        yield AnswerPiece(more.text.removeprefix(answer.text))
+        answer = more
     yield replace(answer, search=result.explain.chat, evidence=reading.evidence)
 
 

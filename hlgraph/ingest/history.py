@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
@@ -34,14 +34,16 @@ from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, base_of, by_id
 from hlgraph.text import ACL, canonical_time
-from hlgraph.where import And, Caller, Compare, Not, Op, Where, fields, metadata_key
+from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key, refuse_nobody
 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
 
 MARK = "hlgraph:history"
 """The uri of the source that says since when a history is kept."""
-FROM, _TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
+FROM, TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
+ANY_MOMENT = Exists(f"metadata.{FROM}")
+"""The filter on a history that admits every version."""
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
 _SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
 _EDITS = 500
@@ -368,7 +370,7 @@ def latest_versions(stores: Stores, corpus: str) -> list[Source]:
 
 
 def _is_open(version: Source) -> bool:
-    return _TO not in version.metadata
+    return TO not in version.metadata
 
 
 def _content(source: Source) -> tuple[str, ...]:
@@ -385,7 +387,7 @@ def _with_groups(version: Source, source: Source) -> Source:
 
 
 def _ended(version: Source, at: str, number: int) -> Source:
-    return replace(version, metadata={**version.metadata, _TO: at, VERSION_TO: number}, valid_to=at)
+    return replace(version, metadata={**version.metadata, TO: at, VERSION_TO: number}, valid_to=at)
 
 
 def _after(values: Iterable[object]) -> str:
@@ -396,6 +398,18 @@ def _after(values: Iterable[object]) -> str:
 
 
 # Reading the past.
+
+
+def known_moment(stores: Stores, corpus: str, *, as_of: AsOf) -> Where:
+    """The filter of :func:`moment` without fields that no version has, for queries that refuse those.
+
+    Parameters
+    ----------
+    stores, corpus, as_of : see :func:`moment`
+    """
+    then = moment(stores, corpus, as_of=as_of)
+    stored = _stats(stores, history_of(corpus)).fields
+    return then if not isinstance(then, And) or TO in stored else then.parts[0]
 
 
 def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = True) -> Where:
@@ -422,15 +436,49 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
         last = max(_stats(stores, corpus).version, _number(mark.metadata[_SEEN_VERSION]))
         if not first <= at <= last:
             raise InputError(f"as_of is version {at}; the history of corpus {corpus!r} has versions {first} to {last}")
-        return _between(VERSION_FROM, at, VERSION_TO)
+        return at_version(at)
     if at < begun:
         raise InputError(
             f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
         )
-    return _between(FROM, at, _TO)
+    return _between(FROM, at, TO)
 
 
-def of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
+class Past(NamedTuple):
+    """How the past of a corpus is read: the corpus, the filter that admits the moment, and who asks."""
+
+    corpus: str
+    moment: Where
+    caller: Caller | None
+
+
+def past_of(corpus: str, caller: Caller | None, *, stores: Stores, where: Where | None, as_of: AsOf | None) -> Past:
+    """How a caller reads the past of a corpus: with the groups that the sources have today.
+
+    Parameters
+    ----------
+    corpus : the corpus
+    caller : who asks; None: no caller is named
+    stores : the stores
+    where : the filter of the caller
+    as_of : the moment; None: all versions
+
+    Raises
+    ------
+    InputError, WhereError : see :func:`moment`, and the filter names fields that only serve the history
+    AccessError : a source names groups, and no caller is named
+    """
+    refuse_own_fields(where)
+    has_versions = caller is None or caller.operates
+    then = ANY_MOMENT if as_of is None else moment(stores, corpus, as_of=as_of, has_versions=has_versions)
+    if caller is None:
+        refuse_nobody(corpus, _stats(stores, corpus).fields)
+    else:
+        caller = _of_today(caller, corpus, stores=stores)
+    return Past(history_of(corpus), then, caller)
+
+
+def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     """A caller who sees the versions of a source if it sees the source now.
 
     After a change of groups that was killed, the versions have the groups of before until the next command that writes.
@@ -479,6 +527,16 @@ def kept(stores: Stores, corpus: str) -> Source:
             f"--keep-history --corpus {corpus}"
         )
     return mark
+
+
+def at_version(number: int) -> Where:
+    """The filter on a history that admits what was present at a version of the corpus, which may be before the history.
+
+    Parameters
+    ----------
+    number : the version
+    """
+    return _between(VERSION_FROM, number, VERSION_TO)
 
 
 def _between(since: str, at: str | int, until: str) -> Where:

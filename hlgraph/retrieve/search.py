@@ -18,7 +18,7 @@ import numpy as np
 from hlgraph import telemetry
 from hlgraph.algorithms.diversity import retain, tf_idf
 from hlgraph.algorithms.fusion import reciprocal_rank
-from hlgraph.errors import AccessError, InputError, StoreConflictError, UnknownNameError
+from hlgraph.errors import InputError, StoreConflictError, UnknownNameError
 from hlgraph.ids import shown
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
@@ -45,7 +45,7 @@ from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import CorpusStats, PullShape, Stores
 from hlgraph.text import ACL, words
-from hlgraph.where import check_fields, matches, metadata_key, source_values
+from hlgraph.where import check_fields, matches, metadata_key, refuse_nobody, source_values
 from hlgraph.where import fields as fields_of
 
 EmbedderOf: TypeAlias = Callable[[Sequence[CorpusStats]], Embedder]
@@ -342,26 +342,12 @@ def checked_corpus(request: SearchRequest | View, stores: Stores) -> CorpusStats
         )
     corpus = corpora[0]
     if request.caller is None:
-        refuse_nobody(corpus)
+        refuse_nobody(request.corpus, corpus.fields)
     if request.where is not None and not request.is_of_groups:
         own = fields_of(request.as_of) if request.as_of is not None else ()  # no version may have ended yet
         known = {str(metadata_key(name)): frozenset({"text", "number"}) for name in own}
         check_fields(request.where, {**known, **corpus.fields})
     return corpus
-
-
-def refuse_nobody(corpus: CorpusStats) -> None:
-    """Raise AccessError if a source of a corpus names a group; no caller is named.
-
-    Parameters
-    ----------
-    corpus : the statistics of the corpus
-    """
-    if ACL in corpus.fields:
-        raise AccessError(
-            f"sources of corpus {corpus.corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
-            "--as GROUP; graph.as_operator() or --as-operator sees every source"
-        )
 
 
 def _seen(corpus: CorpusStats, request: SearchRequest) -> CorpusStats:

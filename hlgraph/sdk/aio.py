@@ -259,6 +259,8 @@ class AsyncHistory(Awaited[History]):
     keep = awaited(History.keep)
     versions = awaited(History.versions)
     diff = awaited(History.diff)
+    changes = awaited(History.changes)
+    diff_of = awaited(History.diff_of)
 
 
 class AsyncHolds(Awaited[Holds]):
@@ -351,6 +353,7 @@ class AsyncHLGraph(Awaited[HLGraph]):
     search = awaited(HLGraph.search)
     answer = awaited(HLGraph.answer)
     answer_stream = streamed(HLGraph.answer_stream)
+    contradictions = awaited(HLGraph.contradictions)
     evaluate = awaited(HLGraph.evaluate)
     recipe = awaited(HLGraph.recipe)
     cypher = awaited(HLGraph.cypher)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hlgraph import progress
-from hlgraph.errors import AccessError
+from hlgraph.errors import AccessError, InputError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
@@ -20,11 +20,13 @@ from hlgraph.sdk.health import Health, health
 from hlgraph.sdk.opening import Resources, settings_of
 from hlgraph.settings import Settings
 from hlgraph.stores.one_state import in_one_state
+from hlgraph.stores.protocols import Scope
 from hlgraph.text import groups_of
 from hlgraph.where import Caller
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
+    from hlgraph.answer.contradictions import Contradiction
     from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
     from hlgraph.evaluate.evaluation import EvaluationOptions, Layers
@@ -138,7 +140,8 @@ class HLGraph:
         return HLGraph(self.settings, _resources=self._resources.watched(watch), _caller=self._caller)
 
     def as_caller(self, groups: Iterable[str]) -> HLGraph:
-        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``sources``, ``entities`` and ``facts`` of it.
+        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``contradictions``, ``sources``,
+        ``entities`` and ``facts`` of it.
 
         A source is seen if its metadata field ``acl`` names one of the groups. Results are those of a store that never held the
         other sources, with the exceptions of docs/explanation/access.md. Everything else needs the right to operate, and raises
@@ -509,6 +512,31 @@ class HLGraph:
         search = _asked(self, replace(search, diversity=diversity, tabular=tabular, explain=explain), as_of)
         return _events(self, request, search, strategy, budget=budget, is_streamed=True)
 
+    def contradictions(
+        self, predicates: Sequence[str] = (), *, where: AnyWhere | None = None, as_of: AsOf | None = None
+    ) -> tuple[Contradiction, ...]:
+        """Facts that contradict each other, each with its sources and dates; nothing is overwritten.
+
+        A predicate is functional if its subjects have one object at a time ("was born in"), or, as ``^leads``, its objects one
+        subject. These are given, and measured: at least 10 subjects are named with the predicate by two sources, and at least 90 %
+        of them have one object. Reads every fact. If a history is kept, past versions are read as well, unless ``as_of`` is given.
+
+        Parameters
+        ----------
+        predicates : functional predicates, beside those of the setting ``functional``
+        where, as_of : as for :meth:`search`
+
+        Returns
+        -------
+        tuple of Contradiction
+            By subject and predicate.
+
+        Raises
+        ------
+        InputError : a predicate, filter or corpus that cannot be used
+        """
+        return _contradictions(self, predicates, where=where, as_of=as_of)
+
     def evaluate(
         self,
         data: str | Path | Sequence[Question],
@@ -643,7 +671,14 @@ class HLGraph:
         return _recipe(self, name, data, on_progress, claims=claims or "", **options)
 
     def cypher(
-        self, query: str, /, *, folder: str | Path | None = None, limits: Limits | None = None, **params: object
+        self,
+        query: str,
+        /,
+        *,
+        folder: str | Path | None = None,
+        limits: Limits | None = None,
+        as_of: AsOf | None = None,
+        **params: object,
     ) -> Table:
         """The rows of a read-only query of ``cypher/analyst/``, or of your own folder.
 
@@ -652,6 +687,7 @@ class HLGraph:
         query : the name of the query
         folder : where the query lies; None: the library
         limits : of rows, bytes and time
+        as_of : what was true then, as for :meth:`search`, for queries with a parameter ``where``
         params : the parameters of the query, by name
 
         Raises
@@ -660,8 +696,9 @@ class HLGraph:
         InputError : a parameter that is missing, unknown or out of bounds
         StoreError : the store has no Cypher, or refuses the query
         """
-        loaded = cypher.load(query, folder)
-        return cypher.run(loaded, params, graph=self._opened.stores.graph, corpus=self.corpus, limits=limits)
+        loaded, stores = cypher.load(query, folder), self._opened.stores
+        asked = params if as_of is None else cypher.then(loaded, params, stores=stores, corpus=self.corpus, as_of=as_of)
+        return cypher.run(loaded, asked, graph=stores.graph, corpus=self.corpus, limits=limits)
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """The cost of chat model calls so far, the most expensive group first.
@@ -683,19 +720,24 @@ class HLGraph:
 
         return spent(self.settings, by, corpus=self.corpus, graph=self._opened.stores.graph)
 
-    def stats(self, *, everything: bool = False, counts: bool = True) -> tuple[CorpusStats, ...]:
+    def stats(
+        self, *, everything: bool = False, counts: bool = True, as_of: AsOf | None = None
+    ) -> tuple[CorpusStats, ...]:
         """Counts of the records and relationships of this corpus; empty before its first ingest.
 
         Parameters
         ----------
         everything : every corpus of the store
         counts : count; False leaves the counts out, which is quicker
+        as_of : counts of the records that were there then, as for :meth:`search`; not with ``everything``
 
         Returns
         -------
         tuple of CorpusStats
         """
         corpus, stores = None if everything else self.corpus, self._opened.stores
+        if as_of is not None:
+            return (_counts_at(self, everything, as_of=as_of),)
         return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=counts))
 
     def check(self) -> list[Finding]:
@@ -996,23 +1038,16 @@ class HLGraph:
         return self._resources.executor(self.settings, budget)
 
 
-def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None) -> SearchRequest:
-    """The request of the caller of a graph, about a moment."""
-    caller, corpus = graph._caller, graph.corpus
-    if as_of is None:
-        return replace(request, caller=caller)
-    from hlgraph.ingest.history import history_of, moment, of_today, refuse_own_fields
-    from hlgraph.retrieve.search import refuse_nobody
+def _asked(graph: HLGraph, request: SearchRequest, as_of: AsOf | None, *, of_all: bool = False) -> SearchRequest:
+    """The request of the caller of a graph, about a moment; of the present, or, if a history is kept, of all versions."""
+    caller, corpus, stores = graph._caller, graph.corpus, graph._opened.stores
+    if as_of is not None or of_all:
+        from hlgraph.ingest.history import mark_of, past_of
 
-    stores = graph._opened.stores
-    refuse_own_fields(request.where)
-    then = moment(stores, corpus, as_of=as_of, has_versions=caller is None or caller.operates)
-    if caller is None:
-        for present in stores.graph.stats(corpus, has_counts=False):
-            refuse_nobody(present)
-    else:
-        caller = of_today(caller, corpus, stores=stores)
-    return replace(request, corpus=history_of(corpus), as_of=then, caller=caller)
+        if as_of is not None or mark_of(stores, corpus) is not None:
+            past = past_of(corpus, caller, stores=stores, where=request.where, as_of=as_of)
+            return replace(request, corpus=past.corpus, as_of=past.moment, caller=past.caller)
+    return replace(request, caller=caller)
 
 
 def _searched(
@@ -1022,6 +1057,32 @@ def _searched(
 
     stores, models = graph._opened.stores, graph._resources.models
     return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
+
+
+def _counts_at(graph: HLGraph, everything: bool, *, as_of: AsOf) -> CorpusStats:
+    if everything:
+        raise InputError("as_of is a moment of one corpus; leave everything out")
+    from hlgraph.sdk.history import counts_at
+
+    return counts_at(graph._opened.stores, graph.corpus, as_of=as_of)
+
+
+def _contradictions(
+    graph: HLGraph, predicates: Sequence[str], *, where: AnyWhere | None, as_of: AsOf | None
+) -> tuple[Contradiction, ...]:
+    from hlgraph.answer.contradictions import contradictions, predicates_of
+    from hlgraph.retrieve import SearchRequest
+    from hlgraph.retrieve.search import checked_corpus
+
+    stores, given = graph._opened.stores, predicates_of((*graph.settings.functional, *predicates))
+    request = SearchRequest("contradictions", graph.corpus, where=parsed(where))
+    request = _asked(graph, request, as_of, of_all=True)
+
+    def read() -> tuple[Contradiction, ...]:
+        checked_corpus(request, stores)
+        return contradictions(stores, Scope(request.corpus, request.where), given=given)
+
+    return in_one_state(stores, request.corpus, read=read)
 
 
 def _events(
@@ -1035,6 +1096,7 @@ def _events(
 ) -> Iterator[AnswerEvent]:
     """The events of an answer."""
     from hlgraph.answer.answering import Beside, answering, finding
+    from hlgraph.answer.contradictions import Contradicting, predicates_of
     from hlgraph.answer.tables import TableReader
 
     calls, stores = graph._executor(budget), graph._opened.stores
@@ -1043,7 +1105,8 @@ def _events(
     reader = TableReader(stores.graph, search.corpus, where=search.where)
     known = stores.graph.known(search.corpus)
     stats = stores.graph.stats(search.corpus, has_counts=False) if known is None else (known,)
-    beside = Beside(reader, graph._resources.models.embedder_of(stats))
+    contradicting = Contradicting(stores, Scope(search.corpus, search.where), predicates_of(graph.settings.functional))
+    beside = Beside(reader, graph._resources.models.embedder_of(stats), contradicting)
     tokens = graph.settings.models.max_tokens
     return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
 
@@ -1088,7 +1151,9 @@ class _CallerView(HLGraph):
     """See :meth:`HLGraph.as_caller`. All that is not in ``_FOR_CALLERS`` needs the right to operate."""
 
 
-_FOR_CALLERS = frozenset({"answer", "answer_stream", "close", "entities", "export_graph", "facts", "search", "sources"})
+_FOR_CALLERS = frozenset(
+    {"answer", "answer_stream", "close", "contradictions", "entities", "export_graph", "facts", "search", "sources"}
+)
 
 
 def _refused(name: str) -> property:

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar, overload
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_ids, shown, source_ids
 from hlgraph.ingest.delete import full_name
-from hlgraph.ingest.history import AsOf, history_of, moment
+from hlgraph.ingest.history import AsOf, past_of
 from hlgraph.records import Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
@@ -301,8 +301,8 @@ class Contents:
         """The result of a read of one state."""
         view = View(self.corpus, parsed(where), caller=self.caller)
         if as_of is not None:
-            then = moment(self.stores, self.corpus, as_of=as_of, has_versions=not view.is_of_groups)
-            view = View(history_of(self.corpus), parsed(where), as_of=then, caller=self.caller)
+            past = past_of(self.corpus, self.caller, stores=self.stores, where=parsed(where), as_of=as_of)
+            view = View(past.corpus, parsed(where), as_of=past.moment, caller=past.caller)
 
         def work(stats: CorpusStats) -> T:
             return read(Reading(self.stores, stats, Scope(view.corpus, view.where, state=stats.state)))

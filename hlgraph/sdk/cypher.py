@@ -15,14 +15,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.stores.protocols import GraphStore
+from hlgraph.ingest.history import AsOf, history_of, known_moment, refuse_own_fields
+from hlgraph.sdk.arguments import parsed
+from hlgraph.stores.protocols import GraphStore, Stores
 from hlgraph.stores.queries import Limits, Parameter, ParameterValue, Query, Table, names, parse
 from hlgraph.stores.queries import load as load_own
 from hlgraph.stores.trace import literal
+from hlgraph.where import narrowed, to_text
 
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"
-RESERVED = frozenset({"folder", "format", "help", "json", "limits", "max_rows", "timeout"})
+RESERVED = frozenset({"as_of", "folder", "format", "help", "json", "limits", "max_rows", "timeout"})
 """Parameter names that an analyst query cannot use, because options of the command line and the SDK have these names."""
 _EVERYTHING = {
     "filter": "null",
@@ -221,6 +224,33 @@ def run(
     values = bind(query, arguments, corpus=corpus)
     place = values.get("corpus", corpus)
     return graph.cypher(query, values, corpus=str(place), limits=limits or Limits())
+
+
+def then(
+    query: Query, arguments: Mapping[str, object], *, stores: Stores, corpus: str, as_of: AsOf
+) -> dict[str, object]:
+    """The arguments with which a query asks a moment of the history of a corpus.
+
+    Parameters
+    ----------
+    query : the query
+    arguments : values by parameter name
+    stores : the open stores
+    corpus : the corpus, unless ``arguments`` names one
+    as_of : the moment
+
+    Raises
+    ------
+    InputError : the query has no filter, no history is kept, or the moment is outside it
+    """
+    filtering = {parameter.name: parameter.kind for parameter in query.parameters}
+    if filtering.get("where") != "filter" or "corpus" not in filtering:
+        raise InputError(f"{short_name(query)} has no parameters where and corpus, so it cannot be asked of the past")
+    name = str(arguments.get("corpus") or corpus)
+    moment = known_moment(stores, name, as_of=as_of)
+    own = parsed(arguments.get("where") or None)  # type: ignore[arg-type]
+    refuse_own_fields(own)
+    return {**arguments, "corpus": history_of(name), "where": to_text(narrowed(own, moment))}
 
 
 def short_name(query: Query) -> str:

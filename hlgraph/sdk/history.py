@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import NamedTuple
 
-from hlgraph.errors import UnknownNameError
+from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.ids import shown
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.exports import copies_of
-from hlgraph.ingest.history import FROM, MARK, VERSION_FROM, VERSION_TO, AsOf, history_of, keep, kept, moment
-from hlgraph.records import Fact, Kind, Source
+from hlgraph.ingest.history import (
+    ANY_MOMENT,
+    FROM,
+    MARK,
+    TO,
+    VERSION_FROM,
+    VERSION_TO,
+    AsOf,
+    at_version,
+    history_of,
+    keep,
+    kept,
+    moment,
+)
+from hlgraph.records import Fact, Kind, Relationship, Source
 from hlgraph.sdk.arguments import checked
+from hlgraph.stores.batches import batched
 from hlgraph.stores.one_state import in_one_state
-from hlgraph.stores.protocols import Scope, Stores, by_id
-from hlgraph.where import In, Where
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.where import BUILT_IN_FIELDS, In, Where
 
-__all__ = ["CorpusDiff", "History", "Said", "SourceVersion"]
+__all__ = ["ChangeSet", "CorpusDiff", "History", "Said", "SourceVersion"]
 
 
 class SourceVersion(NamedTuple):
@@ -66,6 +81,30 @@ class CorpusDiff:
     statements_removed: tuple[Said, ...]
     facts_added: tuple[str, ...]
     facts_removed: tuple[str, ...]
+
+
+class ChangeSet(NamedTuple):
+    """What one ingest, edit or deletion did, as the history keeps it.
+
+    Attributes
+    ----------
+    id : the version of the corpus after it
+    at : when it was recorded, in UTC
+    version_before : the version after the change set before it; None for the first one
+    sources_added, sources_removed, sources_changed : uris
+    statements_added, statements_removed, facts_added, facts_removed : counts, as of :meth:`History.diff`
+    """
+
+    id: int
+    at: str
+    version_before: int | None
+    sources_added: tuple[str, ...]
+    sources_removed: tuple[str, ...]
+    sources_changed: tuple[str, ...]
+    statements_added: int
+    statements_removed: int
+    facts_added: int
+    facts_removed: int
 
 
 class _Side(NamedTuple):
@@ -146,9 +185,107 @@ class History:
         ------
         InputError : no history is kept, or a moment is before it or in the future
         """
-        name, last = history_of(self.corpus), datetime.now(UTC) if after is None else after
-        sides = [moment(self.stores, self.corpus, as_of=at) for at in (before, last)]
+        last = datetime.now(UTC) if after is None else after
+        return self._diff([moment(self.stores, self.corpus, as_of=at) for at in (before, last)])
+
+    def changes(self, last: int = 10) -> tuple[ChangeSet, ...]:
+        """The change sets of the history, oldest first: one for each ingest, edit or deletion that was recorded.
+
+        A change set consists of the versions that began or ended with it, so it names no source whose history was deleted.
+
+        Parameters
+        ----------
+        last : maximum number of change sets, the latest ones (default 10); each is compared as by :meth:`diff`
+
+        Raises
+        ------
+        InputError : no history is kept, or ``last`` is below 1
+        """
+        if last < 1:
+            raise InputError(f"last is {last}; give a number from 1")
+        kept(self.stores, self.corpus)
+        name = history_of(self.corpus)
+        return in_one_state(self.stores, name, read=lambda: tuple(self._changes(last)))
+
+    def diff_of(self, change: int) -> CorpusDiff:
+        """What one change set added and removed.
+
+        Parameters
+        ----------
+        change : the id of a change set
+
+        Raises
+        ------
+        InputError : no history is kept
+        UnknownNameError : it has no such change set
+        """
+        kept(self.stores, self.corpus)
+        if change not in self._instants():
+            raise UnknownNameError(
+                f"the history of corpus {self.corpus!r} has no change set {change}; to list them: hlgraph history changes"
+            )
+        return self._diff([at_version(change - 1), at_version(change)])
+
+    def _changes(self, last: int) -> Iterator[ChangeSet]:
+        instants = sorted(self._instants().items())
+        for place in range(max(0, len(instants) - last), len(instants)):
+            number, at = instants[place]
+            diff = _compared(self.stores, history_of(self.corpus), [at_version(number - 1), at_version(number)])
+            yield ChangeSet(
+                *(number, at, instants[place - 1][0] if place else None),
+                *(diff.sources_added, diff.sources_removed, diff.sources_changed),
+                *(len(diff.statements_added), len(diff.statements_removed)),
+                *(len(diff.facts_added), len(diff.facts_removed)),
+            )
+
+    def _instants(self) -> dict[int, str]:
+        """When each change set was recorded, by the version of the corpus after it."""
+        instants: dict[int, str] = {}
+        records = self.stores.graph.find(Kind.SOURCE, Scope(history_of(self.corpus), ANY_MOMENT))
+        for values in (version.metadata for version in by_id(records, Source).values()):
+            for number, at in ((values.get(VERSION_FROM), values[FROM]), (values.get(VERSION_TO), values.get(TO))):
+                if number is not None:
+                    key = int(str(number))
+                    instants[key] = max(instants.get(key, ""), str(at))
+        return instants
+
+    def _diff(self, sides: Sequence[Where]) -> CorpusDiff:
+        name = history_of(self.corpus)
         return in_one_state(self.stores, name, read=lambda: _compared(self.stores, name, sides))
+
+
+def counts_at(stores: Stores, corpus: str, *, as_of: AsOf) -> CorpusStats:
+    """The counts of records at a moment, and the fields of the sources then. Reads every source and statement of the moment.
+
+    Parameters
+    ----------
+    stores, corpus, as_of : see :func:`hlgraph.ingest.history.moment`
+    """
+    name, graph = history_of(corpus), stores.graph
+    scope = Scope(name, moment(stores, corpus, as_of=as_of))
+
+    def read() -> CorpusStats:
+        (stored,) = graph.stats(name, has_counts=False)
+        ids = {kind: [record.id for record in graph.find(kind, scope)] for kind in _OF_SOURCES}
+        facts: set[str] = set()
+        for some in batched(ids[Kind.STATEMENT], _STATEMENTS):
+            pulled = graph.pull(some, _SUPPORTED, scope=scope)
+            facts.update(str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT))
+        records = {kind: len(some) for kind, some in ids.items()}
+        records |= {Kind.FACT: len(facts), Kind.ENTITY: len(graph.entities(scope))}
+        sources = by_id(graph.records(Kind.SOURCE, ids[Kind.SOURCE], scope=scope), Source).values()
+        fields = {field for source in sources for field in shown(source).metadata}
+        known = {field: kinds for field, kinds in stored.fields.items() if field in fields | BUILT_IN_FIELDS}
+        return CorpusStats(
+            corpus, embedding=stored.embedding, dimensions=stored.dimensions, records=records, fields=known
+        )
+
+    return in_one_state(stores, name, read=read)
+
+
+_OF_SOURCES = (Kind.SOURCE, Kind.CHUNK, Kind.TOPIC, Kind.STATEMENT)
+_STATEMENTS = 5_000
+_SUPPORTED = PullShape.along(Relationship.SUPPORTS, fan_out=1_000, node_cap=1_000_000)
 
 
 def _shown(source: Source) -> SourceVersion:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
+from hlgraph.answer.contradictions import Contradiction
 from hlgraph.errors import HLGraphError, StoreConflictError
 from hlgraph.ids import entity_id
 from hlgraph.ingest.history import AsOf
@@ -48,6 +49,7 @@ _NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmo
 _VERBS = ("designed", "visited", "sold", "paid", "left")
 _MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
 _Run: TypeAlias = Callable[[HLGraph, AsOf | None], SearchResult | Answer | Mapping[str, object]]
+_FUNCTIONAL = [*_VERBS, *(f"^{verb}" for verb in _VERBS)]
 _DIGITS = 6
 _ASKED = "3"
 
@@ -292,7 +294,7 @@ def past_leaks(
             oracle.ingest([Document("doc:unseen", "Nothing.", metadata={ACL: "no other group"})])
             then = history.replay(oracle, seen.__contains__)
             ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
-            for number, (call, run) in enumerate(_calls(every, ("vector",), chance)):
+            for number, (call, run) in enumerate((*_calls(every, ("vector",), chance), *_contradicted())):
                 at = number % len(then)
                 given, expected = _parts(run, ours, as_of=moments[at]), _parts(run, theirs, as_of=then[at])
                 name = f"{call} after step {at + 1} as {', '.join(sorted(groups))}"
@@ -373,6 +375,16 @@ def _pages(page: Callable[..., Page[Any]]) -> Iterator[Page[Any]]:
             return
 
 
+def _contradicted() -> Iterator[tuple[str, _Run]]:
+    for where, is_then in itertools.product(FILTERS, (True, False)):
+
+        def show(graph: HLGraph, as_of: AsOf | None, chosen: Any = (where, is_then)) -> Mapping[str, object]:
+            listed = graph.contradictions(_FUNCTIONAL, where=chosen[0], as_of=as_of if chosen[1] else None)
+            return {"contradictions": [_contradiction(one) for one in listed]}
+
+        yield f"contradictions --where {where}{'' if is_then else ' of all versions'}", show
+
+
 def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[str, object]:
     """What a caller can read of a result, without times; of an error its text."""
     try:
@@ -396,6 +408,14 @@ def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[s
         "picture": _rounded((explain.graph.nodes, explain.graph.edges)),
         "costs": (explain.round_trips, explain.version, explain.calls, explain.stores),
     }
+
+
+def _contradiction(one: Contradiction) -> tuple[object, ...]:
+    objects = [
+        (each.name, sorted((said.text, said.start, said.end, said.source.uri, said.date) for said in each.assertions))
+        for each in one.objects
+    ]
+    return one.subject, one.predicate, sorted(objects)
 
 
 def _piece(evidence: Evidence) -> tuple[object, ...]:

@@ -42,7 +42,7 @@ from typing import Any, ClassVar, NoReturn, cast
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from hlgraph.errors import InputError, WhereError
+from hlgraph.errors import AccessError, InputError, WhereError
 from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source
 from hlgraph.text import ACL, UNSTORABLE, canonical_time
 
@@ -752,3 +752,18 @@ def narrowed(where: Where | None, admitted: Where) -> Where:
         return admitted
     is_narrow = isinstance(where, And) and where.parts[0] == admitted
     return where if is_narrow else And((admitted, where))
+
+
+def refuse_nobody(corpus: str, known: Collection[str]) -> None:
+    """Raise AccessError if sources name groups, for a read without a caller.
+
+    Parameters
+    ----------
+    corpus : name of the corpus
+    known : metadata keys of its sources
+    """
+    if ACL in known:
+        raise AccessError(
+            f"sources of corpus {corpus!r} name groups, so a caller must be named: graph.as_caller({{'GROUP'}}) or "
+            "--as GROUP; graph.as_operator() or --as-operator sees every source"
+        )

@@ -101,7 +101,17 @@ def test_a_caller_that_is_no_set_of_groups_is_refused(papers: HLGraph, groups: A
 def test_a_caller_may_do_nothing_else(papers: HLGraph) -> None:
     view = papers.as_caller({"public"})
     public = {name for name in dir(HLGraph) if not name.startswith("_")}
-    for name in public - {"answer", "answer_stream", "close", "entities", "export_graph", "facts", "search", "sources"}:
+    for name in public - {
+        "answer",
+        "answer_stream",
+        "close",
+        "contradictions",
+        "entities",
+        "export_graph",
+        "facts",
+        "search",
+        "sources",
+    }:
         with pytest.raises(AccessError, match=f"{name} needs the right to operate"):
             getattr(view, name)
 

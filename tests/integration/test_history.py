@@ -172,7 +172,9 @@ def test_a_killed_change_of_groups_holds_in_the_past_at_once(
             graph.groups.set("board", uris="doc:works")
     for _ in range(2):
         assert shown(graph.as_caller({"public"}), before) == []
+        assert graph.as_caller({"public"}).sources.list(as_of=before).total == 0
         assert "Quill" in shown(graph.as_caller({"board"}), before)[0][0]
+        assert graph.as_caller({"board"}).sources.list(as_of=before).total == 1
         assert "no evidence" not in graph.as_caller({"board"}).answer(QUESTION, as_of=before).text
         with pytest.raises(AccessError, match="a caller must be named"):
             shown(graph, before)
@@ -276,6 +278,47 @@ def test_a_difference_lists_what_came_and_went(graph: HLGraph) -> None:
     assert any("Una Moss" in fact for fact in diff.facts_removed)
     assert not any("Una Moss" in fact for fact in diff.facts_added)
     assert graph.history.diff(moments[2][1], moments[2][1]) == type(diff)((), (), (), (), (), (), ())
+
+
+def test_the_counts_of_a_moment_are_those_of_then(graph: HLGraph) -> None:
+    then = []
+    for leader in LEADERS[:3]:
+        graph.ingest([works(leader, rank=1) if leader == LEADERS[1] else works(leader), OTHER], keep_history=True)
+        (stats,) = graph.stats()
+        then.append((datetime.now(UTC), stats.version, stats.records, set(stats.fields)))
+    graph.delete("doc:mill")
+    for at, number, records, fields in then:
+        for as_of in (at, number):
+            (past,) = graph.stats(as_of=as_of)
+            counted = {kind: records[kind] for kind in past.records}
+            assert (dict(past.records), set(past.fields)) == (counted, fields)
+    with pytest.raises(InputError, match="everything"):
+        graph.stats(everything=True, as_of=then[0][0])
+    shown = call("--store", "hlgraph://./store", "stats", "--as-of", str(then[0][1])).out
+    assert f"as of {then[0][1]}" in shown
+    assert "source 2" in shown
+
+
+def test_change_sets_say_what_each_command_did(graph: HLGraph) -> None:
+    moments = edited(graph)[:2]
+    graph.groups.set("board", uris="doc:works")  # changes no version
+    graph.delete("doc:mill")
+    first, second, *_, last = graph.history.changes()
+    assert [change.id for change in (first, second)] == [number for _, number in moments]
+    assert (first.version_before, second.version_before) == (None, first.id)
+    assert (first.sources_added, first.sources_changed) == (("doc:mill", "doc:works"), ())
+    assert (second.sources_changed, second.statements_added, second.statements_removed) == (("doc:works",), 1, 1)
+    assert second.facts_added == second.facts_removed == 1
+    assert (last.sources_removed, last.sources_changed, last.statements_added) == (("doc:mill",), (), 0)
+    assert len(graph.history.changes()) == len(LEADERS) + 1
+    assert graph.history.changes(2)[1] == last
+    assert graph.history.diff_of(second.id).statements_added == (("doc:works", "Ivo Brandt leads the Aldane Works."),)
+    with pytest.raises(UnknownNameError, match="history changes"):
+        graph.history.diff_of(last.id + 1)
+    with pytest.raises(InputError):
+        graph.history.changes(0)
+    graph.delete("doc:mill", history=True)
+    assert not any("doc:mill" in repr(change) for change in graph.history.changes())
 
 
 def _bytes_with(text: str) -> list[str]:
@@ -440,5 +483,9 @@ def test_the_command_line_asks_lists_and_compares(graph: HLGraph) -> None:
     assert "+ statement: works: Ivo Brandt leads" in call("diff", "--from", "1").out
     tree = json.loads(call("diff", "--from", "1", "--to", "2", "--json").out)
     assert len(tree["sources"]["changed"]) == 1
+    assert "sources: 0 added, 0 removed, 1 changed; +1 -1 statements, +1 -1 facts" in call("history", "changes").out
+    assert [len(one["sources"]["changed"]) for one in call("history", "changes", "--json").tree["changes"]] == [0, 1]
+    assert "+ statement: works: Ivo Brandt leads" in call("diff", "--change", "2").out
+    assert call("diff", "--change", "2", "--from", "1").code == call("diff").code == 2
     assert "--history" in call("delete", "works.txt").out
     assert "history: 2 versions removed" in call("delete", "works.txt", "--history").out

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from live_stores import opened, settings_for
 
 import hlgraph
+from hlgraph.errors import InputError
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.embedder import WordEmbedder
@@ -33,7 +35,18 @@ def run(graph: HLGraph) -> list[Any]:
             )
             seen.append([(piece.text, piece.source.uri, piece.source.version) for piece in result.evidence])
     seen.append(graph.history.diff(1))
+    seen.append([change._replace(at="") for change in graph.history.changes()])
     seen.append([(v.number, v.version_from, v.version_to) for v in graph.history.versions("doc:works")])
+    (second,) = (version.version_from for version in graph.history.versions("doc:works") if version.number == 2)
+    seen.append([graph.stats(as_of=number)[0].records for number in (1, second)])
+    if not graph.settings.store.startswith("hlgraph:"):
+        for number, leader in ((1, "Mara Quill"), (second, "Ivo Brandt")):
+            for where in ("", "year = 1"):
+                (row,) = graph.cypher("find_facts", as_of=number, where=where, predicate="leads").rows
+                assert row["subject"] == leader
+        assert graph.cypher("find_facts", as_of=1, where="acl = 'nobody'", predicate="leads").rows == ()
+        with pytest.raises(InputError, match="as_of"):
+            graph.cypher("find_facts", as_of=10_000)
     report = graph.delete("doc:works", history=True, receipt="r.jsonl")
     seen.append((report.versions_removed, graph.stats(everything=True)[1].records))
     assert all(finding.is_fine for finding in graph.check())

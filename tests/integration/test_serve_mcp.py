@@ -27,7 +27,9 @@ from hlgraph.text import count_tokens
 
 QUESTION = "Who designed the Aldane Bridge?"
 OPEN = [
-    Document("notes/bridge", "Mara Quill designed the Aldane Bridge. It cost three million.", "Bridge", {"acl": "public"}),
+    Document(
+        "notes/bridge", "Mara Quill designed the Aldane Bridge. It cost three million.", "Bridge", {"acl": "public"}
+    ),
     Document("notes/sale", "Ivo Brandt sold the Aldane Bridge. Ivo Brandt visited Tessing.", "Sale", {"acl": "public"}),
 ]
 SECRET = Document(
@@ -191,7 +193,9 @@ async def test_without_a_valid_key_there_is_nothing(tmp_path: Path) -> None:
 def service(tmp_path: Path) -> Iterator[Service]:
     """A service of fifty notes, each with a long sentence."""
     notes = [
-        Document(f"notes/{number:02}", f"Mara Quill designed bridge {number} of Aldane, {'over the wide river ' * 9}once.")
+        Document(
+            f"notes/{number:02}", f"Mara Quill designed bridge {number} of Aldane, {'over the wide river ' * 9}once."
+        )
         for number in range(50)
     ]
     with store(tmp_path, notes, mcp_write=True) as service:
@@ -258,7 +262,11 @@ async def test_sources_are_resources_page_by_page(service: Service) -> None:
         text = (await client.read_resource("hlgraph:///corpora/other/sources/more%2F7")).contents[0]
         assert isinstance(text, types.TextResourceContents)
         assert (text.text, text.mime_type) == ("Ada 7 left.", "text/plain")
-        for uri in ("hlgraph:///corpora/nowhere/sources/x", "hlgraph:///corpora/default/sources/x", "file:///etc/passwd"):
+        for uri in (
+            "hlgraph:///corpora/nowhere/sources/x",
+            "hlgraph:///corpora/default/sources/x",
+            "file:///etc/passwd",
+        ):
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert refused.value.code == types.INVALID_PARAMS

@@ -146,7 +146,7 @@ def test_an_unset_environment_reference_is_an_error_with_a_remedy(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("stroe: x", "unknown key stroe; the known keys are: store, vectors, corpus, wait, chunk, models"),
+        ("stroe: x", "unknown key stroe; the known keys are: store, vectors, corpus, wait, functional, chunk, models"),
         ("chunk: {max_token: 100}", "unknown key chunk.max_token; the known keys are: max_tokens, overlap"),
         ("models: {rot: x}", "unknown key models.rot; the known keys are: root, cache, embedder"),
         ("1: x", "unknown key 1"),

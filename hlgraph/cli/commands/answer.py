@@ -1,4 +1,4 @@
-"""The command ``hlgraph answer``."""
+"""The commands ``hlgraph answer`` and ``hlgraph contradictions``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import typer
 
 from hlgraph.cli.command import Invocation, Where, command, option
 from hlgraph.cli.commands.search import AsOf, ByName, Mode, PresetName, Question, Set, StrategyName, UnitName, chosen
-from hlgraph.cli.output import answer_tree, basis_lines, piece, say
+from hlgraph.cli.output import answer_tree, basis_lines, pick, piece, say
 from hlgraph.errors import InputError
 from hlgraph.records import ANSWER_K, REPORT_K
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent
+    from hlgraph.answer.contradictions import AssertedObject, Contradiction
     from hlgraph.records import Answer, ReportFigures
 
 PLACE = 30  # position in the list of commands
@@ -214,3 +215,64 @@ def report_figures(figures: ReportFigures) -> Iterator[str]:
             f"rejected: {figures.foreign_citations} citations of evidence that the call did not show, and "
             f"{figures.rejected_points} points without any other"
         )
+
+
+@command(app, "contradictions", "corpus", "caller")
+def contradictions(
+    cli: Invocation,
+    predicate: Annotated[
+        list[str] | None,
+        option(
+            "--predicate TEXT",
+            "A predicate whose subjects have one object at a time, such as 'was born in'; with ^ before it, one whose objects "
+            "have one subject, such as '^leads' (may be repeated). They are checked beside those that the corpus shows.",
+        ),
+    ] = None,
+    where: Where = None,
+    as_of: AsOf = None,
+) -> None:
+    """List facts that contradict each other, each with its sources and dates.
+
+    A predicate that the corpus shows to have one object at a time is one with which two sources or more name at least 10
+    subjects, of which at least 90 % have one object. With a history, past versions are read as well.
+
+    \b
+    Examples:
+      hlgraph contradictions
+      hlgraph contradictions --predicate 'was born in' --predicate '^leads' --json
+      hlgraph contradictions --as-of 2024-03-05
+    """
+    with cli.connect() as graph:
+        listed = graph.contradictions(predicate or (), where=where, as_of=as_of)
+    lines = [line for one in listed for line in _contradiction_lines(one)]
+    cli.show({"contradictions": [_contradiction_tree(one) for one in listed]}, lines or ["no contradictions"])
+
+
+def _contradiction_lines(contradiction: Contradiction) -> Iterator[str]:
+    yield f"{contradiction.subject}: {contradiction.predicate}"
+    for one in contradiction.objects:
+        yield f"  {one.name}{'' if one.is_present else ' (past)'}"
+        for said in one.assertions:
+            dates = _valid(said.source.valid_from, said.source.valid_to)
+            yield f"    {said.date or 'without a date'}{dates}: {' '.join(said.text.split())}"
+            yield f"      {said.source.uri}, characters {said.start} to {said.end}"
+
+
+def _valid(since: str | None, until: str | None) -> str:
+    return "" if since is None else f", valid from {since} to {until or 'now'}"
+
+
+def _contradiction_tree(contradiction: Contradiction) -> dict[str, object]:
+    objects = [_object_tree(one) for one in contradiction.objects]
+    return {"subject": contradiction.subject, "predicate": contradiction.predicate, "objects": objects}
+
+
+def _object_tree(one: AssertedObject) -> dict[str, object]:
+    said = [
+        {
+            **pick(each, "text start end date"),
+            "source": pick(each.source, "uri title version valid_from valid_to", metadata=dict(each.source.metadata)),
+        }
+        for each in one.assertions
+    ]
+    return {"name": one.name, "is_present": one.is_present, "assertions": said}

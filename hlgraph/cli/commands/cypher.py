@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from hlgraph.cli.command import Invocation, argument, command, group, option
+from hlgraph.cli.commands.search import AsOf
 from hlgraph.cli.output import note, pick
 from hlgraph.errors import InputError
 
@@ -82,6 +83,7 @@ def run(
     format_: Annotated[Literal["table", "json", "csv"], option("--format", "Output format of the rows.")] = "table",
     timeout: Annotated[float, option("SECONDS", "The server stops the query after this time.")] = 30,
     max_rows: Annotated[int, option("--max-rows N", "Maximum number of rows.")] = 1_000,
+    as_of: AsOf = None,
 ) -> None:
     """Run a read-only query; set its parameters with --name value. Entities may be given by name.
 
@@ -93,6 +95,7 @@ def run(
       hlgraph cypher run what_connects --source "Mara Quill" --target Orne
       hlgraph cypher run rank_entities --k 50 --format csv > entities.csv
       hlgraph cypher run rank_entities --where "year >= 1900" --kinds "person, place"
+      hlgraph cypher run list_facts --entity "Mara Quill" --as-of 2024-03-05
       hlgraph cypher run my_query --folder ./my-queries --timeout 5 --max-rows 100
     """
     from hlgraph.sdk import cypher as analyst
@@ -103,8 +106,12 @@ def run(
     limits = Limits(timeout, max_rows)
     query = analyst.load(name, folder)
     values = analyst.read_texts(query, _parameters(cli.extra))
-    with open_graph(settings) as graph:
-        table = analyst.run(query, values, graph=graph, corpus=settings.corpus, limits=limits)
+    if as_of is not None:
+        with cli.connect() as opened:
+            table = opened.cypher(name, folder=folder, limits=limits, as_of=as_of, **values)
+    else:
+        with open_graph(settings) as graph:
+            table = analyst.run(query, values, graph=graph, corpus=settings.corpus, limits=limits)
     tree = pick(table, "params columns rows is_cut", milliseconds=round(table.milliseconds, 1))
     if format_ == "json":
         cli = replace(cli, json=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hlgraph.cli.command import Invocation, argument, command, option
+from hlgraph.cli.commands.search import AsOf
 from hlgraph.cli.output import pick, piece
 from hlgraph.errors import InputError
 
@@ -291,29 +292,35 @@ def _thresholds(calibration: Calibration | None) -> dict[str, float]:
 def stats(
     cli: Invocation,
     all_: Annotated[bool, option("--all", "Show every corpus of the store.")] = False,
+    as_of: AsOf = None,
 ) -> None:
     """Show what the corpus holds.
 
     \b
     Examples:
       hlgraph stats --json
+      hlgraph stats --as-of 2024-03-05
       hlgraph stats --all
     """
     if cli.corpus is not None and all_:
         raise InputError("--corpus and --all contradict each other; leave one of them out")
     with cli.connect() as graph:
-        corpora = graph.stats(everything=all_)
+        corpora = graph.stats(everything=all_, as_of=as_of)
     store = graph.settings.store
-    lines = [line for corpus in corpora for line in _stats_lines(corpus)]
+    lines = [line for corpus in corpora for line in _stats_lines(corpus, as_of)]
     if not corpora:
         empty = f"{store} is empty" if all_ else f"there is no corpus {graph.corpus!r} in {store}"
         lines = [f"{empty}; next: hlgraph ingest PATH..."]
     cli.show({"store": store, "corpora": {corpus.corpus: _stats_tree(corpus) for corpus in corpora}}, lines)
 
 
-def _stats_lines(stats: CorpusStats) -> Iterator[str]:
-    yield f"corpus {stats.corpus} (version {stats.version}, {stats.embedding or 'no vectors'})"
+def _stats_lines(stats: CorpusStats, as_of: str | None) -> Iterator[str]:
+    state = f"version {stats.version}" if as_of is None else f"as of {as_of}"
+    yield f"corpus {stats.corpus} ({state}, {stats.embedding or 'no vectors'})"
     yield f"  records: {_counts(stats.records)}"
+    if as_of is not None:
+        yield f"  fields: {', '.join(stats.fields)}"
+        return
     yield f"  relationships: {_counts(stats.relationships)}"
     yield f"  fields: {', '.join(stats.fields)}"
     yield f"  thresholds: {_fitted(stats.calibration)}"
@@ -328,8 +335,11 @@ def _stats_lines(stats: CorpusStats) -> Iterator[str]:
 @command(app, "diff", "corpus")
 def diff(
     cli: Invocation,
-    from_: Annotated[str, option("--from WHEN", "A date, a time, or the number of a version of the corpus.")],
+    from_: Annotated[
+        str | None, option("--from WHEN", "A date, a time, or the number of a version of the corpus.")
+    ] = None,
     to: Annotated[str | None, option("--to WHEN", "The same (default: now).")] = None,
+    change: Annotated[int | None, option("--change ID", "What one change set did (hlgraph history changes).")] = None,
 ) -> None:
     """Print what a corpus with a history says at one moment and not at another: sources, statements and facts.
 
@@ -337,9 +347,12 @@ def diff(
     Examples:
       hlgraph diff --from 2024-03-05 --to 2024-04-01
       hlgraph diff --from 12 --json
+      hlgraph diff --change 12
     """
+    if (from_ is None) is (change is None) or (change is not None and to is not None):
+        raise InputError("give --from, with or without --to, or --change alone")
     with cli.connect() as graph:
-        difference = graph.history.diff(from_, to)
+        difference = graph.history.diff(from_ or "", to) if change is None else graph.history.diff_of(change)
     tree = {
         name: {word: [_plain(one) for one in getattr(difference, f"{name}_{word}", ())] for word in words}
         for name, words in _DIFFERS.items()

@@ -13,14 +13,14 @@ from hlgraph.cli.command import Invocation, Where, argument, command, group, opt
 from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.history import SourceVersion
+    from hlgraph.sdk.history import ChangeSet, SourceVersion
     from hlgraph.sdk.retention import Hold, VerifiedReceipts
 
 PLACE = 15  # position in the list of commands
 
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
-history = group("history", "Show the versions of sources that a corpus keeps (ingest --keep-history).")
+history = group("history", "Show the versions of sources that a corpus keeps (ingest --keep-history), and its changes.")
 app = typer.Typer()
 app.add_typer(holds)
 app.add_typer(receipts)
@@ -152,6 +152,43 @@ def versions(cli: Invocation, uri: Annotated[str, argument("URI", "URI of the so
     with cli.connect() as graph:
         listed = graph.history.versions(uri)
     cli.show({"versions": [version._asdict() for version in listed]}, map(_version_line, listed))
+
+
+@command(history, "changes", "corpus")
+def changes(
+    cli: Invocation,
+    last: Annotated[int, option("--last N", "Maximum number of change sets, the latest ones; each is compared.")] = 10,
+) -> None:
+    """List the change sets: what each ingest, edit or deletion added, changed and removed, oldest first.
+
+    The number of a change set is the version of the corpus after it.
+
+    \b
+    Examples:
+      hlgraph history changes
+      hlgraph history changes --last 100 --json
+      hlgraph diff --change 12
+    """
+    with cli.connect() as graph:
+        listed = graph.history.changes(last)
+    cli.show({"changes": [_change_tree(change) for change in listed]}, map(_change_line, listed))
+
+
+_COUNTED = ("added", "removed", "changed")
+
+
+def _change_tree(change: ChangeSet) -> dict[str, object]:
+    sources = {word: getattr(change, f"sources_{word}") for word in _COUNTED}
+    counts = {
+        name: {word: getattr(change, f"{name}_{word}") for word in _COUNTED[:2]} for name in ("statements", "facts")
+    }
+    return pick(change, "id at version_before", sources=sources, **counts)
+
+
+def _change_line(change: ChangeSet) -> str:
+    sources = ", ".join(f"{len(getattr(change, f'sources_{word}'))} {word}" for word in _COUNTED)
+    statements = f"+{change.statements_added} -{change.statements_removed} statements"
+    return f"{change.id}: {change.at}  sources: {sources}; {statements}, +{change.facts_added} -{change.facts_removed} facts"
 
 
 def _version_line(version: SourceVersion) -> str:
