@@ -33,8 +33,7 @@ from hlgraph.align.pairs import (
     split_by_source,
     write_lines,
 )
-from hlgraph.answer.citations import CITED, MARK, cited_sentences, named_numbers, said
-from hlgraph.answer.context import in_lines, line_of
+from hlgraph.answer.citations import CITED, MARK, cited_sentences, in_lines, line_of, named_numbers, said
 from hlgraph.answer.writer import ALIGNED, aligned_values, prompt_named
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
 from hlgraph.evaluate.datasets import Dataset, Question, load

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields, replace
 from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from hlgraph.answer.citations import checked, is_refusal
-from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
+from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, checked, fitted, is_refusal
 from hlgraph.answer.contradictions import Contradicting
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report

@@ -140,12 +140,12 @@ class ScopedFacts:
         self._names: dict[str, str] = {}
         self._same: Mapping[str, Collection[str]] = {}
 
-    def groups(self, ids: Iterable[str]) -> dict[_Key, list[Fact]]:
-        """The facts with these ids that the scope asserts, by subject and predicate, and by object and ``^`` predicate.
+    def groups(self, batches: Iterable[Sequence[str]]) -> dict[_Key, list[Fact]]:
+        """The facts of these batches that the scope asserts, by subject and predicate, and by object and ``^`` predicate.
 
         Only groups that at least two sources assert; their statements and sources are read.
         """
-        for part in batched(ids, _FACTS):
+        for part in batches:
             for name, statement in self._links(part):
                 self.supports.setdefault(name, []).append(statement)
         facts = self._read(Kind.FACT, sorted(self.supports), record_type=Fact)
@@ -255,7 +255,9 @@ class ScopedFacts:
 
     def _read(self, kind: Kind, ids: Sequence[str], *, record_type: type[_R]) -> dict[str, _R]:
         records = (
-            record for part in batched(ids, _IDS) for record in self._graph.records(kind, part, scope=self._scope)
+            record
+            for at in range(0, len(ids), _IDS)
+            for record in self._graph.records(kind, ids[at : at + _IDS], scope=self._scope)
         )
         return by_id(records, record_type)
 
@@ -294,7 +296,7 @@ def agreements(stores: Stores, scope: Scope) -> dict[str, Agreement]:
     scope : corpus and sources that may be seen
     """
     facts = _joined(stores, scope)
-    return _measured(facts, facts.groups(_every(stores, scope)))
+    return _measured(facts, facts.groups(batched(_every(stores, scope), _FACTS)))
 
 
 def _every(stores: Stores, scope: Scope) -> Iterator[str]:
@@ -311,7 +313,7 @@ def contradictions(stores: Stores, scope: Scope, *, given: Collection[str] = ())
     given : functional predicates, beside those that are measured
     """
     facts = _joined(stores, scope)
-    groups = facts.groups(_every(stores, scope))
+    groups = facts.groups(batched(_every(stores, scope), _FACTS))
     functional = {name for name, agreement in _measured(facts, groups).items() if agreement.is_functional}
     chosen = {key: some for key, some in groups.items() if key[1] in functional | predicates_of(given)}
     facts.load_names(key[0] for key in chosen)
@@ -451,7 +453,7 @@ class Contradicting:
         facts.load_names(key[0] for key in own)
         named = {key: set(content_words(facts.name(key[0]))) for key in sorted(own)}
         keys = [key for key, words in named.items() if words and words <= asked]
-        groups = facts.groups(facts.of_entities(sorted({key[0] for key in keys}))) if keys else {}
+        groups = facts.groups([facts.of_entities(sorted({key[0] for key in keys}))]) if keys else {}
         for key in keys:
             ends = facts.ends(key, groups.get(key, ()))
             mine = [cluster for cluster in ends if own[key] in cluster]

@@ -9,8 +9,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from hlgraph.algorithms import check
-from hlgraph.answer.citations import CITED, named_numbers, said
-from hlgraph.answer.context import CONTEXT_TOKENS, CUT, best_at_the_ends, place_of, summary_place
+from hlgraph.answer.citations import (
+    CITED,
+    CONTEXT_TOKENS,
+    CUT,
+    best_at_the_ends,
+    named_numbers,
+    place_of,
+    said,
+    summary_place,
+)
 from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome, telling_reply
 from hlgraph.errors import ModelAnswerError

@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from hlgraph.answer.citations import MARK, CitedSentence, cited_sentences
-from hlgraph.answer.context import CONTEXT_TOKENS, fitted, numbered
+from hlgraph.answer.citations import CONTEXT_TOKENS, MARK, CitedSentence, cited_sentences, fitted, numbered
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.writer import Writer, made_by
 from hlgraph.extract.wording import Wording, objection, telling_words

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from hlgraph.answer.citations import Arriving, checked, is_refusal, said
-from hlgraph.answer.context import CONTEXT_TOKENS, Fit, fitted, in_lines, line_of
+from hlgraph.answer.citations import CONTEXT_TOKENS, Arriving, Fit, checked, fitted, in_lines, is_refusal, line_of, said
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.budget import Usage
@@ -214,7 +213,7 @@ def chat_answer(
     model : the chat model
     max_tokens : maximum length of the answer, in tokens (default 4,096)
     context_tokens : size of the evidence that the model reads, in estimated tokens (default 8,000; see
-        :func:`hlgraph.answer.context.fitted`)
+        :func:`hlgraph.answer.citations.fitted`)
     usage : counts the tokens and the cost of the call
 
     Returns
@@ -277,7 +276,7 @@ def aligned_values(question: str, context: str) -> dict[str, str]:
     Parameters
     ----------
     question : text of the question
-    context : the contexts, see :func:`hlgraph.answer.context.in_lines`
+    context : the contexts, see :func:`hlgraph.answer.citations.in_lines`
     """
     return {"context": context, "question": question}
 

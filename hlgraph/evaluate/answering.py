@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.answer.answering import AnswerMode, AnswerStyle
-from hlgraph.answer.context import CONTEXT_TOKENS, check_context_tokens, fitted
+from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, fitted
 from hlgraph.answer.extractive import Expected, expected
 from hlgraph.errors import BudgetError, HLGraphError, InputError
 from hlgraph.evaluate.metrics import (

@@ -81,8 +81,7 @@ class HLGraph:
     Parameters
     ----------
     settings : the store, the corpus and the models
-    embedder, reranker, chat : models to use instead of those of the settings: an object of ours or of LangChain, or a name
-        such as ``openai:gpt-4o-mini``
+    embedder, reranker, chat : models instead of those of the settings: an object of ours or of LangChain, or its name
 
     Examples
     --------
@@ -128,10 +127,7 @@ class HLGraph:
         self._resources.close(timeout)
 
     def in_corpus(self, name: str) -> HLGraph:
-        """Another corpus of the same store, with the same models. Closing either object closes both.
-
-        Raises InputError for a corpus in another database (``neo4j.databases``); open it with :func:`hlgraph.connect`.
-        """
+        """Another corpus of the same database, else InputError, with the same models. Closing either object closes both."""
         check_database(self.settings, name)
         return HLGraph(replace(self.settings, corpus=name), _resources=self._resources, _caller=self._caller)
 
@@ -140,12 +136,10 @@ class HLGraph:
         return HLGraph(self.settings, _resources=self._resources.watched(watch), _caller=self._caller)
 
     def as_caller(self, groups: Iterable[str]) -> HLGraph:
-        """The corpus as a caller in these groups sees it: ``search``, ``answer``, ``contradictions``, ``sources``,
-        ``entities`` and ``facts`` of it.
+        """The corpus as a caller in these groups sees it, to be asked and listed.
 
-        A source is seen if its metadata field ``acl`` names one of the groups. Results are those of a store that never held the
-        other sources, with the exceptions of docs/explanation/access.md. Everything else needs the right to operate, and raises
-        AccessError. Closing either object closes both.
+        A source is seen if its metadata field ``acl`` names one of the groups; docs/explanation/access.md says what that means.
+        Everything else needs the right to operate, and raises AccessError. Closing either object closes both.
 
         Parameters
         ----------
@@ -393,8 +387,7 @@ class HLGraph:
         """
         from hlgraph.retrieve import SearchRequest
 
-        options = (diversity, tabular, explain)
-        request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), *options)
+        request = SearchRequest(question, self.corpus, k, unit, mode, parsed(where), diversity, tabular, explain)
         return _searched(self, _asked(self, request, as_of), strategy, calls=self._executor())
 
     def answer(
@@ -606,7 +599,7 @@ class HLGraph:
         ReadError : a file of the set, a run or the baseline cannot be read
         UnknownNameError : there is no such strategy, preset, measure, or corpus
         """
-        from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
+        from hlgraph.evaluate.evaluation import EvaluationOptions
 
         named, retrievers = (None, strategies) if isinstance(strategies, Mapping) else (strategies, None)
         options = EvaluationOptions(
@@ -632,8 +625,7 @@ class HLGraph:
             budget=budget,
             baseline=baseline if baseline is None or isinstance(baseline, str | Path) else baseline.run(),
         )
-        reranker = self._resources.models.reranker.fingerprint
-        return run_evaluation(self, data, options=options, reranker=reranker, on_progress=on_progress)
+        return _measured(self, data, options, on_progress=on_progress)
 
     def recipe(
         self,
@@ -735,10 +727,7 @@ class HLGraph:
         -------
         tuple of CorpusStats
         """
-        corpus, stores = None if everything else self.corpus, self._opened.stores
-        if as_of is not None:
-            return (_counts_at(self, everything, as_of=as_of),)
-        return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=counts))
+        return _stats(self, everything, has_counts=counts, as_of=as_of)
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
@@ -1059,12 +1048,15 @@ def _searched(
     return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
 
 
-def _counts_at(graph: HLGraph, everything: bool, *, as_of: AsOf) -> CorpusStats:
-    if everything:
+def _stats(graph: HLGraph, everything: bool, *, has_counts: bool, as_of: AsOf | None) -> tuple[CorpusStats, ...]:
+    corpus, stores = None if everything else graph.corpus, graph._opened.stores
+    if as_of is None:
+        return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=has_counts))
+    if corpus is None:
         raise InputError("as_of is a moment of one corpus; leave everything out")
     from hlgraph.sdk.history import counts_at
 
-    return counts_at(graph._opened.stores, graph.corpus, as_of=as_of)
+    return (counts_at(stores, corpus, as_of=as_of),)
 
 
 def _contradictions(
@@ -1130,17 +1122,23 @@ def _ingested(
     return report
 
 
+def _measured(
+    graph: HLGraph, data: str | Path | Sequence[Question], options: EvaluationOptions, *, on_progress: OnProgress | None
+) -> Evaluation:
+    from hlgraph.evaluate.evaluation import run_evaluation
+
+    reranker = graph._resources.models.reranker.fingerprint
+    return run_evaluation(graph, data, options=options, reranker=reranker, on_progress=on_progress)
+
+
 def _recipe(
     graph: HLGraph, name: str, data: str | Path, on_progress: OnProgress | None, **options: Any
 ) -> RecipeReport:
     """See :meth:`HLGraph.recipe`."""
-    from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
+    from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.recipes import run_recipe
 
-    def measure(folder: Path, options: EvaluationOptions) -> Evaluation:
-        reranker = graph._resources.models.reranker.fingerprint
-        return run_evaluation(graph, folder, options=options, reranker=reranker, on_progress=on_progress)
-
+    measure = partial(_measured, graph, on_progress=on_progress)
     where = "folder" if any(Path(data).glob("corpus.jsonl*")) else "data"
     return run_recipe(
         name, EvaluationOptions(**options), measure=measure, has_chat=bool(graph.answers.model), **{where: str(data)}

@@ -14,7 +14,7 @@ import pytest
 from live_stores import empty, neo4j_of
 
 import hlgraph
-from hlgraph.answer.context import numbered
+from hlgraph.answer.citations import numbered
 from hlgraph.cli.commands.answer import answer_lines
 from hlgraph.cli.output import plain, search_tree
 from hlgraph.errors import InputError

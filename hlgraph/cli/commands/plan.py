@@ -178,7 +178,7 @@ def plan(
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
     from hlgraph.answer.answering import AnswerRequest
-    from hlgraph.answer.context import CONTEXT_TOKENS
+    from hlgraph.answer.citations import CONTEXT_TOKENS
 
     tokens = CONTEXT_TOKENS if context_tokens is None else context_tokens
     request = AnswerRequest(question=question, mode=mode or "short", context_tokens=tokens)

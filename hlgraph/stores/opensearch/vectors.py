@@ -358,10 +358,8 @@ class OpenSearchVectorStore(VectorStore):
         for kind, home in homes.items():
             if home is not None and ids[kind]:
                 kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
-                # Who names no state reads a whole corpus, as an export does.
-                readings[kind] = read_vectors(
-                    kept, ids[kind], known=kept.of_ids(ids[kind]), copies=copies, is_kept=bool(state)
-                )
+                known, is_kept = kept.of_ids(ids[kind]), bool(state)  # without a state an export reads a whole corpus
+                readings[kind] = read_vectors(kept, ids[kind], known=known, copies=copies, is_kept=is_kept)
         read = dict(zip(readings, together(self.connection, list(readings.values())), strict=True))
         results: dict[Kind, tuple[list[str], NDArray[np.float32]]] = {}
         for kind, home in homes.items():
@@ -375,8 +373,7 @@ class OpenSearchVectorStore(VectorStore):
         if self._opened(kind, corpus) is None:
             return set()
         alias = self.indexes.alias(self.place_of(corpus).name, kind)
-        everything: Json = {"match_all": {}}
-        queries: list[Json] = [everything]
+        queries: list[Json] = [{"match_all": {}}]
         if among is not None:
             queries = [{"bool": {"filter": one_of("id", part)}} for part in batched(among, PAGE)]
         batches = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)

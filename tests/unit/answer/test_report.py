@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hlgraph
 from hlgraph.answer import ReportBounds, chat_report, extractive_report
-from hlgraph.answer.context import best_at_the_ends
+from hlgraph.answer.citations import best_at_the_ends
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.report import Point, best_points, packed, points_in, sections_of
 from hlgraph.errors import InputError, ModelAnswerError

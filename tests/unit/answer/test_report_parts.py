@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.answer.context import CUT
+from hlgraph.answer.citations import CUT
 from hlgraph.answer.report import Section, best_passages, cost, line, packed, read, sections_of, shortened
 from hlgraph.models.prompts import estimated_tokens
 from hlgraph.records import Evidence, Source
