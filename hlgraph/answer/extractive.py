@@ -562,9 +562,9 @@ class _Pool:
         reached, leading = [first], list[int]()
         while reached:
             target = reached.pop()
-            more = [at for at in places if at not in leading and self._leads(at, target)]
-            leading += more
-            reached += more
+            nearer = [at for at in places if at not in leading and self._leads(at, target)]
+            leading += nearer
+            reached += nearer
         around = [part for at in leading for part in places_of(self.evidence[at])]
         said = Statements([self.evidence[at].text for at in leading], places=around)
         return bool(leading) and all(map(said.has, names))

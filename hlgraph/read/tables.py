@@ -891,7 +891,7 @@ _FEWEST_DIVIDED = 8  # of a table that is divided
 
 
 def _parts(table: Sequence[Sequence[str]]) -> list[list[int]]:
-    """The columns of each part of a table, the first one in all of them; one if lines are short or most cells empty."""
+    """The columns of each part of a table, the first one in all of them; one part if lines are short or most cells are empty."""
     count = len(table[0])
     is_long = count >= _FEWEST_DIVIDED and max(sum(map(len, row)) + 3 * count for row in table) > _LONGEST_ROW
     if not is_long or 2 * sum(map(bool, chain.from_iterable(table))) < count * len(table):
