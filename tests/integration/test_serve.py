@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -417,6 +419,30 @@ def test_an_error_of_a_store_or_a_model_is_a_problem_that_says_whether_to_repeat
     assert problem(response, status)["retryable"] is error.retryable
     waits = int(response.headers.get("retry-after", "0"))
     assert waits == (getattr(error, "retry_after", None) or int(error.retryable))
+
+
+def test_a_full_disk_is_a_problem_and_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        monkeypatch.setattr("hlgraph.serve.jobs.files.sync", full)
+        body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        for sent in ({"json": body}, {"files": {"files": ("a.md", b"Ada left Bremen.")}}):
+            refused = problem(server.client.post("/v1/corpora/default/ingest", **sent), 503)  # type: ignore[arg-type]
+            assert "No space left" in refused["detail"]
+        assert server.client.get("/v1/corpora/default/jobs").json() == {"jobs": []}
+        for folder in ("jobs", "incoming"):
+            assert [path for path in (tmp_path / "state" / folder).rglob("*.*") if path.suffix != ".lock"] == []
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("hlgraph.serve")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    ended = call("serve", "--port", "0")
+    assert ended.code == 4
+    assert "pip install 'hlgraph[server]'" in ended.err
 
 
 def test_other_sites_and_other_names_of_this_machine_are_refused(notes: Open) -> None:
