@@ -58,6 +58,17 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+@contextmanager
+def stored_at(path: Path) -> Iterator[None]:
+    """A block that uses files of the state. Raises StoreUnavailableError if they cannot be used, such as on a full disk."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreUnavailableError(
+            f"{path}: the state of the server cannot be used ({error}); free space, or choose another folder with --state"
+        ) from error
+
+
 class StateFile:
     """The SQLite file of a server: its keys, its jobs, and the outcomes of repeatable writes. For several threads and processes.
 
@@ -80,16 +91,10 @@ class StateFile:
 
     @contextmanager
     def _connected(self, use: str) -> Iterator[sqlite3.Connection]:
-        with self._locks[use]:
-            try:
-                if use not in self._connections:
-                    self._connections[use] = self._opened()
-                yield self._connections[use]
-            except (sqlite3.Error, OSError) as error:
-                raise StoreUnavailableError(
-                    f"{self.path}: the state of the server cannot be used ({error}); free space, or choose another folder "
-                    "with --state"
-                ) from error
+        with self._locks[use], stored_at(self.path):
+            if use not in self._connections:
+                self._connections[use] = self._opened()
+            yield self._connections[use]
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

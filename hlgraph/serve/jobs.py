@@ -22,9 +22,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import filelock
 import msgspec
 
-from hlgraph.errors import BusyError, HLGraphError, InputError, UnknownNameError
+from hlgraph.errors import BusyError, HLGraphError, InputError, StoreUnavailableError, UnknownNameError
 from hlgraph.progress import OnProgress, Progress
-from hlgraph.serve.access import StateFile, now
+from hlgraph.serve.access import StateFile, now, stored_at
 from hlgraph.serve.shapes import Job, Problem, problem_of
 from hlgraph.stores import files
 
@@ -115,7 +115,8 @@ class JobList:
     def incoming(self) -> Iterator[Path]:
         """A folder for the files of one request. What :meth:`start` has not taken is removed with it."""
         folder = self._incoming / self._process / uuid.uuid4().hex
-        files.make_folder(folder)
+        with stored_at(folder):
+            files.make_folder(folder)
         try:
             yield folder
         finally:
@@ -185,9 +186,10 @@ class JobList:
         """
         at, identity = now(), uuid.uuid4().hex
         job = Job(id=identity, corpus=corpus, state="queued", created=at, updated=at)
-        for path in folder.rglob("*"):
-            if path.is_file():
-                files.sync(path)
+        with stored_at(folder):
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    files.sync(path)
         with self._state.writing() as connection:
             connection.execute(
                 "INSERT INTO job (id, corpus, owner, state, request, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -374,6 +376,9 @@ class Runner(threading.Thread):
             try:
                 self._jobs.recover()
                 self._run_jobs()
+            except StoreUnavailableError as error:
+                _log.warning("jobs wait: %s", error)
+                self._stopping.wait(_LOOK_SECONDS)
             finally:
                 lock.release()
 

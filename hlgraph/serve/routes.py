@@ -36,7 +36,7 @@ from hlgraph.errors import (
     needs_extra,
 )
 from hlgraph.serve import shapes
-from hlgraph.serve.access import Principal
+from hlgraph.serve.access import Principal, stored_at
 from hlgraph.serve.jobs import Once, Replayed
 from hlgraph.serve.service import Event, Service
 from hlgraph.serve.shapes import Problem, encoded, problem_of
@@ -725,9 +725,10 @@ def _place_of(name: str, number: int) -> tuple[str, str]:
 
 def _stored(upload: UploadFile, path: Path) -> str:
     """Store an uploaded file; returns its hash."""
-    files.make_folder(path.parent)
-    with files.write_bytes(path) as out:
-        shutil.copyfileobj(upload.file, out, 1 << 20)
+    with stored_at(path.parent):
+        files.make_folder(path.parent)
+        with files.write_bytes(path) as out:
+            shutil.copyfileobj(upload.file, out, 1 << 20)
     with path.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

@@ -24,7 +24,7 @@ from hlgraph.progress import OnProgress, Progress
 from hlgraph.records import Document, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve import shapes
-from hlgraph.serve.access import LOCAL, Keys, Principal, StateFile, Tokens, now
+from hlgraph.serve.access import LOCAL, Keys, Principal, StateFile, Tokens, now, stored_at
 from hlgraph.serve.jobs import JobList, Once, Runner, unknown_job
 from hlgraph.settings import ServeSettings, Settings, server_folder
 from hlgraph.stores import files
@@ -85,7 +85,7 @@ class Audit:
             "ms": round((time.monotonic() - start) * 1_000, 1),
             "request": telemetry.correlation_id(),
         }
-        with self._lock:
+        with self._lock, stored_at(self.path):
             files.reserve(self.path)
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
             try:
@@ -753,7 +753,7 @@ class Ingests:
         if who.groups and not {*(options.acl or ()), *_groups_of(asked.documents)} <= set(who.groups):
             raise AccessError(f"{who.name} may give sources its own groups only; choose among {', '.join(who.groups)}")
         if asked.documents:
-            with files.write_bytes(folder / "documents.json") as out:
+            with stored_at(folder), files.write_bytes(folder / "documents.json") as out:
                 out.write(msgspec.json.encode(asked.documents))
         _ingest_arguments(options)  # refuses what cannot be used
         about = {"paths": paths, "uploads": dict(uploads or {}), "options": msgspec.to_builtins(options)}

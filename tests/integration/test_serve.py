@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -23,7 +26,19 @@ from pytest_httpserver import HTTPServer
 from thoroughness import cases
 
 import hlgraph
-from hlgraph.errors import InputError, SettingsError
+from hlgraph.errors import (
+    BudgetError,
+    HLGraphError,
+    InputError,
+    MissingExtraError,
+    ModelMissingError,
+    ModelUnavailableError,
+    SettingsError,
+    StoreConflictError,
+    StoreCorruptError,
+    StoreLockedError,
+    StoreUnavailableError,
+)
 from hlgraph.records import Answer, Citation, Document, Evidence, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
@@ -355,6 +370,79 @@ def test_a_call_that_takes_too_long_is_abandoned(tmp_path: Path, monkeypatch: py
     with serving(tmp_path, max_seconds=0.1, documents=DOCUMENTS) as server:
         monkeypatch.setattr(server.service, "search", lambda *_, **__: time.sleep(0.3))
         assert problem(server.client.post("/v1/corpora/default/search", json=QUESTION), 504)["retryable"]
+
+
+def test_a_client_that_stops_in_the_middle_of_its_body_is_not_waited_for(
+    notes: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hlgraph.serve.application._CHUNK_SECONDS", 0.05)
+    parts = [{"type": "http.request", "body": b"{", "more_body": True}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if not parts:
+            await asyncio.sleep(10)
+        return parts.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json"), (b"content-length", b"500")]
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http"}
+    scope |= {"path": "/v1/corpora/default/search", "raw_path": b"", "query_string": b"", "root_path": ""}
+    asyncio.run(notes.client.app({**scope, "headers": headers}, receive, send))
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["retryable"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (StoreLockedError("x"), 409),
+        (StoreConflictError("x"), 409),
+        (StoreUnavailableError("x"), 503),
+        (ModelUnavailableError("x", retry_after=7), 503),
+        (BudgetError("x"), 402),
+        (ModelMissingError("x"), 502),
+        (MissingExtraError("spacy", "x"), 501),
+        (StoreCorruptError("x"), 500),
+    ],
+)
+def test_an_error_of_a_store_or_a_model_is_a_problem_that_says_whether_to_repeat(
+    notes: Open, monkeypatch: pytest.MonkeyPatch, error: HLGraphError, status: int
+) -> None:
+    def fail(*_: object, **__: object) -> object:
+        raise error
+
+    monkeypatch.setattr(notes.service, "search", fail)
+    response = notes.client.post("/v1/corpora/default/search", json=QUESTION)
+    assert problem(response, status)["retryable"] is error.retryable
+    waits = int(response.headers.get("retry-after", "0"))
+    assert waits == (getattr(error, "retry_after", None) or int(error.retryable))
+
+
+def test_a_full_disk_is_a_problem_and_nothing_is_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        monkeypatch.setattr("hlgraph.serve.jobs.files.sync", full)
+        body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        for sent in ({"json": body}, {"files": {"files": ("a.md", b"Ada left Bremen.")}}):
+            refused = problem(server.client.post("/v1/corpora/default/ingest", **sent), 503)  # type: ignore[arg-type]
+            assert "No space left" in refused["detail"]
+        assert server.client.get("/v1/corpora/default/jobs").json() == {"jobs": []}
+        for folder in ("jobs", "incoming"):
+            assert [path for path in (tmp_path / "state" / folder).rglob("*.*") if path.suffix != ".lock"] == []
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("hlgraph.serve")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    ended = call("serve", "--port", "0")
+    assert ended.code == 4
+    assert "pip install 'hlgraph[server]'" in ended.err
 
 
 def test_other_sites_and_other_names_of_this_machine_are_refused(notes: Open) -> None:
@@ -814,7 +902,7 @@ def test_the_document_describes_every_route_with_examples(notes: Open) -> None:
         (method.lower(), route.path.replace(":path", ""))
         for route in notes.client.app.routes  # type: ignore[attr-defined]
         for method in getattr(route, "methods", ())
-        if method != "HEAD" and route.path != "/v1/openapi.json"
+        if method != "HEAD" and route.path.startswith("/v1/") and route.path != "/v1/openapi.json"
     }
     described = {(method, path) for path, methods in document["paths"].items() for method in methods}
     assert described == served

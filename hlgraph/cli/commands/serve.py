@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -78,6 +79,7 @@ def serve(
     name = f"[{host}]" if ":" in host else host
     url = f"http://{name}:{listener.getsockname()[1]}"
     cli.show({"url": url, "store": settings.store}, [f"serving {settings.store} at {url}"])
+    sys.stdout.flush()  # a program may wait for the address
     try:
         run(settings, options, listener=listener)
     except KeyboardInterrupt:

@@ -1,0 +1,48 @@
+"""The server before Neo4j and OpenSearch: every kind of route, as before an embedded store."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+from live_stores import opened as opened_servers
+from live_stores import settings_for
+
+from hlgraph.serve.application import application
+from hlgraph.serve.service import Service, opened
+from hlgraph.settings import ServeSettings
+from hlgraph.testing.embedder import WordEmbedder
+
+DOCUMENTS = [
+    {"uri": "notes/bridge", "text": "Mara Quill designed the Aldane Bridge."},
+    {"uri": "notes/sale", "text": "Ivo Brandt sold the Aldane Bridge."},
+]
+
+
+def test_every_kind_of_route_works_before_servers(servers: Any, tmp_path: Path) -> None:
+    settings = replace(settings_for(servers), serve=ServeSettings(state=str(tmp_path)))
+    with opened_servers(servers, settings):
+        service = Service(opened(settings, embedder=WordEmbedder()), is_open=True)
+        with TestClient(application(service, is_local=True), base_url="http://127.0.0.1") as client:
+            corpus = f"/v1/corpora/{settings.corpus}"
+            location = client.post(f"{corpus}/ingest", json={"documents": DOCUMENTS}).headers["location"]
+            while (job := client.get(location).json())["state"] in ("queued", "running"):
+                time.sleep(0.05)
+            assert (job["state"], job["report"]["sources"]["added"]) == ("done", 2), job["problem"]
+            asked = {"question": "Who designed the Aldane Bridge?"}
+            assert client.post(f"{corpus}/search", json=asked).json()["evidence"][0]["source"]["uri"] == "notes/bridge"
+            assert client.post(f"{corpus}/answer", json=asked).json()["answer"].startswith("Mara Quill")
+            tag = client.get(f"{corpus}/stats").headers["etag"]
+            assert client.get(f"{corpus}/stats", headers={"if-none-match": tag}).status_code == 304
+            for name in ("sources", "entities", "facts", "communities", "summaries", "merges"):
+                assert client.get(f"{corpus}/{name}").status_code == 200
+            path = client.get(f"{corpus}/path", params={"from": "Mara Quill", "to": "Ivo Brandt"}).json()
+            assert [entity["name"] for entity in path["entities"]] == ["Mara Quill", "Aldane Bridge", "Ivo Brandt"]
+            assert client.get("/v1/ready").json()["status"] == "ok"
+            (source, _) = client.get(f"{corpus}/sources").json()["sources"]
+            assert client.delete(f"{corpus}/sources/{source['id']}").json()["report"]["sources"]["removed"] == 1
+            assert client.get(f"{corpus}/stats", headers={"if-none-match": tag}).status_code == 200
+            assert client.post("/v1/corpora/nowhere/search", json=asked).status_code == 404
