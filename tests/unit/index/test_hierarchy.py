@@ -269,7 +269,7 @@ def test_many_new_sources_cluster_everything_anew(opened: Opened) -> None:
 def test_what_is_deleted_leaves_every_layer_at_once(opened: Opened) -> None:
     stores = opened.stores
     build(stores, max_size=4)
-    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder_of=lambda _: _EMBEDDER), chat=lambda _: None)
     assert tier.find().waiting == 0
     delete_sources([source_id("c", "doc:0:0")], "c", stores=stores)
     found = tier.find()
@@ -427,7 +427,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     stores = opened.stores
     with pytest.raises(InputError, match="run: hlgraph hierarchy build --corpus c"):
         ask(stores, "Who built the bridge?")
-    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", stores, models=SimpleNamespace(embedder_of=lambda _: _EMBEDDER), chat=lambda _: None)
     with pytest.raises(InputError, match="HLGRAPH_CHAT"):
         tier.build(summaries="chat")
     with pytest.raises(UnknownNameError, match="choose one of auto, chat, extractive"):
@@ -435,9 +435,11 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="k is -1"):
         tier.find(k=-1)
     with pytest.raises(UnknownNameError, match="no corpus 'none'"):
-        Hierarchy("none", stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None).build()
+        Hierarchy("none", stores, models=SimpleNamespace(embedder_of=lambda _: _EMBEDDER), chat=lambda _: None).build()
     with pytest.raises(ModelMismatchError):
-        Hierarchy("c", stores, models=SimpleNamespace(embedder=WordEmbedder(8)), chat=lambda _: None).build()
+        Hierarchy(
+            "c", stores, models=SimpleNamespace(embedder_of=lambda _: WordEmbedder(8)), chat=lambda _: None
+        ).build()
     import hlgraph.index.hierarchy as module
 
     def missing(*_: object, **__: object) -> None:
@@ -450,7 +452,7 @@ def test_what_is_missing_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch
 
 def test_the_summaries_are_listed(opened: Opened) -> None:
     built = build(opened.stores, max_size=4)
-    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder_of=lambda _: _EMBEDDER), chat=lambda _: None)
     found = tier.find()
     assert found.run == built.run
     order = [(-community.level, -community.size) for _, community in found.summaries]
@@ -459,7 +461,7 @@ def test_the_summaries_are_listed(opened: Opened) -> None:
 
 
 def test_a_lower_threshold_leaves_fewer_nodes_alone(opened: Opened) -> None:
-    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder=_EMBEDDER), chat=lambda _: None)
+    tier = Hierarchy("c", opened.stores, models=SimpleNamespace(embedder_of=lambda _: _EMBEDDER), chat=lambda _: None)
     alone = []
     for threshold in (0.99, 0.5, 0.0):
         built = build(opened.stores, threshold=threshold)
