@@ -358,10 +358,7 @@ class OpenSearchVectorStore(VectorStore):
         for kind, home in homes.items():
             if home is not None and ids[kind]:
                 kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
-                # Who names no state reads a whole corpus, as an export does.
-                readings[kind] = read_vectors(
-                    kept, ids[kind], known=kept.of_ids(ids[kind]), copies=copies, is_kept=bool(state)
-                )
+                readings[kind] = read_vectors(kept, ids[kind], copies=copies, is_kept=bool(state))
         read = dict(zip(readings, together(self.connection, list(readings.values())), strict=True))
         results: dict[Kind, tuple[list[str], NDArray[np.float32]]] = {}
         for kind, home in homes.items():
