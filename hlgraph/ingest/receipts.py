@@ -178,7 +178,9 @@ def joined(receipts: Sequence[Receipt], last: ReceiptMark, *, path: Path, corpus
         The receipts are those of another corpus, or of another store.
     """
     if receipts and receipts[0].corpus != corpus:
-        raise InputError(f"{path}: the receipts are of corpus {receipts[0].corpus!r}, not of {corpus!r}")
+        raise InputError(
+            f"{path}: the receipts are of corpus {receipts[0].corpus!r}, not of {corpus!r}; give another file"
+        )
     if not receipts or last in {receipt.mark for receipt in receipts}:
         return True
     if (receipts[0].number, receipts[0].content["previous"]) == (last.number + 1, last.hash):

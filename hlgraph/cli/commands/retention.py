@@ -105,7 +105,7 @@ def verify(
     chain = verify_receipts(path)
     corpus = chain.receipts[0].corpus
     if cli.corpus not in (None, corpus):
-        raise InputError(f"{path}: the receipts are of corpus {corpus!r}, not of {cli.corpus!r}")
+        raise InputError(f"{path}: the receipts are of corpus {corpus!r}, not of {cli.corpus!r}; give another file")
     if with_store:
         with cli.connect(corpus=corpus) as graph:
             chain = graph.receipts.verify(path)

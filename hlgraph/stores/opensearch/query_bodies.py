@@ -544,7 +544,7 @@ def read_vectors(
     kept: IndexVectors,
     ids: Sequence[str],
     *,
-    known: Mapping[str, NDArray[np.float32]],
+    known: Mapping[str, NDArray[np.float32]] | None = None,
     copies: int = 1,
     is_kept: bool = True,
 ) -> Steps[dict[str, NDArray[np.float32]]]:
@@ -554,11 +554,11 @@ def read_vectors(
     ----------
     kept : vectors of the index; updated
     ids : ids of the rows
-    known : vectors that need not be read
+    known : vectors that need not be read; None: those that are cached
     copies : maximum number of copies of a row
-    is_kept : whether the vectors that are read are cached
+    is_kept : whether what is read is cached; not for a whole corpus, as an export reads it
     """
-    by_id = dict(known)
+    by_id = dict(kept.of_ids(ids) if known is None else known)
     missing = [name for name in dict.fromkeys(ids) if name not in by_id]
     for part in batched(missing, VECTORS):
         body = of_ids(part, "id", "data", copies=copies) | {"seq_no_primary_term": True}

@@ -358,8 +358,7 @@ class OpenSearchVectorStore(VectorStore):
         for kind, home in homes.items():
             if home is not None and ids[kind]:
                 kept = self._kept.of_index(home.alias, meta=home.meta, state=state)
-                known, is_kept = kept.of_ids(ids[kind]), bool(state)  # without a state an export reads a whole corpus
-                readings[kind] = read_vectors(kept, ids[kind], known=known, copies=copies, is_kept=is_kept)
+                readings[kind] = read_vectors(kept, ids[kind], copies=copies, is_kept=bool(state))
         read = dict(zip(readings, together(self.connection, list(readings.values())), strict=True))
         results: dict[Kind, tuple[list[str], NDArray[np.float32]]] = {}
         for kind, home in homes.items():
@@ -373,7 +372,8 @@ class OpenSearchVectorStore(VectorStore):
         if self._opened(kind, corpus) is None:
             return set()
         alias = self.indexes.alias(self.place_of(corpus).name, kind)
-        queries: list[Json] = [{"match_all": {}}]
+        everything: Json = {"match_all": {}}
+        queries: list[Json] = [everything]
         if among is not None:
             queries = [{"bool": {"filter": one_of("id", part)}} for part in batched(among, PAGE)]
         batches = (pages(self.connection, alias, query=query, fields=["id"]) for query in queries)
