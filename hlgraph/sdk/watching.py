@@ -42,7 +42,7 @@ class WatchEvent(NamedTuple):
 
 
 def watch(
-    graph: HLGraph, folder: Path, options: IngestOptions, *, debounce: float = 1.6, stop: Event | None = None
+    graph: HLGraph, folder: Path, *, options: IngestOptions, debounce: float = 1.6, stop: Event | None = None
 ) -> Iterator[WatchEvent]:
     """Keep a corpus equal to a folder until it is interrupted. Sources of files that are removed are deleted.
 

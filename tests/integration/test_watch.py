@@ -41,7 +41,7 @@ def test_a_corpus_follows_its_folder(graph: HLGraph, tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "old/c.txt", "old/d.txt"):
         (folder / name).write_text(f"Mara Quill left {name[-5]}.")
     (folder / "cut.json").write_text("{")
-    events = watch(graph, folder, IngestOptions(), debounce=0.1, stop=stop)
+    events = watch(graph, folder, options=IngestOptions(), debounce=0.1, stop=stop)
     first = next(events)
     assert (first.action, first.text) == ("synchronised", "4 added, 0 changed, 0 unchanged, 0 removed, 1 failed")
     assert until(events, 1) == {("failed", "cut.json")}
@@ -70,7 +70,7 @@ def test_what_a_store_does_not_take_is_tried_again(
     folder, bring = tmp_path / "docs", Ingestion.bring
     folder.mkdir()
     (folder / "a.txt").write_text("Mara Quill left.")
-    events = watch(graph, folder, IngestOptions(), debounce=0.1)
+    events = watch(graph, folder, options=IngestOptions(), debounce=0.1)
     assert until(events, 1) == {("synchronised", "docs")}
 
     def locked(*_: object, **__: object) -> None:
@@ -86,9 +86,9 @@ def test_what_a_store_does_not_take_is_tried_again(
 
 def test_what_cannot_be_watched(graph: HLGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="no folder"):
-        next(watch(graph, tmp_path / "none", IngestOptions()))
+        next(watch(graph, tmp_path / "none", options=IngestOptions()))
     with pytest.raises(InputError, match="debounce"):
-        next(watch(graph, tmp_path, IngestOptions(), debounce=0))
+        next(watch(graph, tmp_path, options=IngestOptions(), debounce=0))
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     with pytest.raises(MissingExtraError, match=r"hlgraph\[watch\]"):
-        next(watch(graph, tmp_path, IngestOptions()))
+        next(watch(graph, tmp_path, options=IngestOptions()))

@@ -343,7 +343,7 @@ def watch(
 
     options = cli.ingest_options(acl=tuple(acl) if acl else None)
     with cli.connect() as graph:
-        for event in events_of(graph, folder, options, debounce=debounce):
+        for event in events_of(graph, folder, options=options, debounce=debounce):
             if cli.json:
                 print_json(event._asdict())
             else:
