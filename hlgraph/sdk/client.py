@@ -603,28 +603,15 @@ class HLGraph:
 
         named, retrievers = (None, strategies) if isinstance(strategies, Mapping) else (strategies, None)
         options = EvaluationOptions(
-            questions=questions,
-            qrels=qrels,
             runs=tuple(f"{name}={path}" for name, path in (runs or {}).items()),
             strategies=named if named is None or isinstance(named, str) else ",".join(named),
-            retrievers=retrievers,
-            sets=tuple(sets),
-            subsets=tuple(subsets),
-            limit=limit,
-            preset=preset,
-            against=against,
-            metrics=",".join(metrics),
-            is_alone=not baselines,
-            is_answered=answers,
-            readers=readers,
-            closed_book=closed_book,
-            gold_select=gold_select,
-            hierarchy=hierarchy,
-            claims=claims or "",
-            judging=judging,
-            budget=budget,
             baseline=baseline if baseline is None or isinstance(baseline, str | Path) else baseline.run(),
         )
+        options = replace(options, questions=questions, qrels=qrels, retrievers=retrievers, sets=tuple(sets))
+        options = replace(options, subsets=tuple(subsets), limit=limit, preset=preset, against=against)
+        options = replace(options, metrics=",".join(metrics), is_alone=not baselines, is_answered=answers)
+        options = replace(options, readers=readers, closed_book=closed_book, gold_select=gold_select)
+        options = replace(options, hierarchy=hierarchy, claims=claims or "", judging=judging, budget=budget)
         return _measured(self, data, options, on_progress=on_progress)
 
     def recipe(
@@ -776,8 +763,8 @@ class HLGraph:
         """
         from hlgraph.sdk.reconcile import reconcile
 
-        models = self._resources.models
-        return reconcile(self.corpus, opened=self._opened, models=models, repair=repair, on_progress=on_progress)
+        models, opened = self._resources.models, self._opened
+        return reconcile(self.corpus, opened=opened, models=models, repair=repair, on_progress=on_progress)
 
     def backup(self, target: str | Path, *, on_progress: OnProgress | None = None) -> Backup:
         """Update a backup of the store, with all its corpora, to one state; others may read and write meanwhile.
@@ -868,8 +855,8 @@ class HLGraph:
         """
         from hlgraph.sdk.graph_formats import GraphFiles
 
-        part = GraphFiles(self.corpus, self._opened.stores, self._caller)
-        return part.write(Path(path), format, where=where, as_of=as_of, on_progress=on_progress)
+        writer = GraphFiles(self.corpus, self._opened.stores, self._caller)
+        return writer.write(Path(path), format, where=where, as_of=as_of, on_progress=on_progress)
 
     def import_corpus(self, folder: str | Path, *, on_progress: OnProgress | None = None) -> CorpusCopy:
         """Make the corpus from an export of any store. It appears as a whole or not at all.

@@ -350,18 +350,16 @@ def _calls(strategies: Sequence[str], modes: Sequence[Any], chance: random.Rando
 
 
 def _contents(graph: HLGraph, where: Any, *, as_of: AsOf | None) -> Mapping[str, object]:
-    """Everything that a caller can list and open, in pages of two or three records."""
+    """Everything that a caller can list, in pages, and some records of each list opened: on servers each takes many requests."""
     sources, entities, facts = (
         list(_pages(functools.partial(part.list, where=where, limit=limit, as_of=as_of)))
-        for part, limit in ((graph.sources, 2), (graph.entities, 3), (graph.facts, 3))
+        for part, limit in ((graph.sources, 2), (graph.entities, 12), (graph.facts, 12))
     )
     listed = {"sources": sources, "entities": entities, "facts": facts}
     opened = {
-        "texts": [graph.sources.open(source.uri, as_of=as_of) for page in sources for source in page],
-        "around": [
-            graph.entities.open(entity.id, where=where, limit=3, as_of=as_of) for page in entities for entity in page
-        ],
-        "support": [graph.facts.open(fact.id, where=where, as_of=as_of) for page in facts for fact in page],
+        "texts": [graph.sources.open(source.uri, as_of=as_of) for source in sources[0]],
+        "around": [graph.entities.open(entity.id, where=where, limit=9, as_of=as_of) for entity in entities[-1][:2]],
+        "support": [graph.facts.open(fact.id, where=where, as_of=as_of) for fact in facts[-1][:2]],
     }
     return {name: _rounded(each) for name, each in {**listed, **opened}.items()}
 

@@ -1,9 +1,10 @@
-"""The commands ``hlgraph ingest`` and ``hlgraph delete``."""
+"""The commands ``hlgraph ingest``, ``hlgraph watch`` and ``hlgraph delete``."""
 
 from __future__ import annotations
 
 import glob
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -23,7 +24,7 @@ from hlgraph.cli.command import (
     option,
     pairs,
 )
-from hlgraph.cli.output import bulk_lines, bulk_tree, report_tree
+from hlgraph.cli.output import bulk_lines, bulk_tree, print_json, report_tree, say
 from hlgraph.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -317,6 +318,37 @@ def ingest(
         tree, lines, report = _brought(graph, paths, options, bulk=chosen, workers=on_ray, address=ray_address)
     cli.show(tree, lines)
     _exit(report)
+
+
+@command(app, "watch", "corpus", "reading", "wait")
+def watch(
+    cli: Invocation,
+    folder: Annotated[Path, argument("FOLDER", "The folder to watch.")],
+    debounce: Annotated[float, option("SECONDS", "Seconds during which changes are collected.")] = 1.6,
+    acl: Annotated[
+        list[str] | None, option("--acl GROUP", "Group of new sources that name none (may be repeated).")
+    ] = None,
+) -> None:
+    """Keep a corpus equal to a folder until it is interrupted (extra watch).
+
+    It reads the folder once, and then each file that is added or changed; the sources of removed files are deleted. One line an
+    event; with --json one JSON object a line. A file that cannot be read does not end it. After a kill the same command continues.
+
+    \b
+    Examples:
+      hlgraph watch docs/
+      hlgraph watch inbox/ --debounce 10 --json
+    """
+    from hlgraph.sdk.watching import watch as events_of
+
+    options = cli.ingest_options(acl=tuple(acl) if acl else None)
+    with cli.connect() as graph:
+        for event in events_of(graph, folder, options=options, debounce=debounce):
+            if cli.json:
+                print_json(event._asdict())
+            else:
+                say(f"{event.action} {event.uri}{f': {event.text}' if event.text else ''}")
+            sys.stdout.flush()
 
 
 @command(app, "delete", "corpus", "wait", "quiet")

@@ -55,7 +55,7 @@ def test_the_queries_and_commands_are_all_there(generated: ModuleType) -> None:
     assert re.findall(r"^### (\w+/\w+)$", library, flags=re.MULTILINE) == sorted(queries.names())
     assert re.findall(r"^### hlgraph (\w+)$", generated.cli(), flags=re.MULTILINE)[:4] == [
         "ingest",
+        "watch",
         "delete",
         "search",
-        "answer",
     ]
