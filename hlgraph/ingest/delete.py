@@ -19,7 +19,15 @@ from hlgraph import progress
 from hlgraph.errors import HoldError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
-from hlgraph.ingest.history import history_of, is_kept, latest_versions, refuse_history, refuse_receipt, synchronise
+from hlgraph.ingest.history import (
+    history_of,
+    is_kept,
+    latest_versions,
+    record,
+    refuse_history,
+    refuse_receipt,
+    synchronise,
+)
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.assemble import removal
@@ -319,7 +327,7 @@ class Deletion:
         if self.receipt is not None:
             refuse_receipt(stores, corpus)
         report = self._remove(names, where)
-        synchronise(stores, corpus)
+        record(stores, corpus)
         report.kept_in_history = report.sources_removed
         return report
 
@@ -347,10 +355,10 @@ class Deletion:
             if not chosen:
                 raise
             report = Report()
-        synchronise(stores, corpus)
+        record(stores, corpus)
         if uris:
             report.versions_removed = past._remove(uris, None).sources_removed
-            synchronise(stores, corpus, is_due=True)
+            record(stores, corpus, is_due=True)
         return report
 
     def _remove(self, names: Sequence[str], where: Where | None, *, gone: Collection[str] = ()) -> Report:

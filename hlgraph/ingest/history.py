@@ -109,7 +109,7 @@ def keep(stores: Stores, corpus: str) -> None:
                     "it, import it under another name, and delete it"
                 )
             _Synchronisation(stores, corpus).run()
-    synchronise(stores, corpus)
+    record(stores, corpus)
 
 
 def refuse_receipt(stores: Stores, corpus: str) -> None:
@@ -127,14 +127,13 @@ def refuse_receipt(stores: Stores, corpus: str) -> None:
         )
 
 
-def synchronise(stores: Stores, corpus: str, *, is_due: bool = False) -> bool:
-    """Record what changed since the last call, if a history is kept. Holds the lock of the whole store meanwhile.
+def synchronise(stores: Stores, corpus: str) -> bool:
+    """Record what changed since the last call, if a history is kept. A command asks once, and calls :func:`record` at its end.
 
     Parameters
     ----------
     stores : the stores
     corpus : the corpus
-    is_due : whether to look even if the corpus has not changed; default False
 
     Returns
     -------
@@ -143,12 +142,24 @@ def synchronise(stores: Stores, corpus: str, *, is_due: bool = False) -> bool:
     """
     if not is_kept(stores, corpus):
         return False
+    record(stores, corpus)
+    return True
+
+
+def record(stores: Stores, corpus: str, *, is_due: bool = False) -> None:
+    """Record what changed since the last call in the history that is kept. Holds the lock of the whole store meanwhile.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    is_due : whether to look even if the corpus has not changed; default False
+    """
     mark = mark_of(stores, corpus)
     if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
             _Synchronisation(stores, corpus).run()
-    return True
 
 
 def is_kept(stores: Stores, corpus: str) -> bool:
@@ -165,8 +176,8 @@ def is_kept(stores: Stores, corpus: str) -> bool:
     return mark_of(stores, corpus) is not None or next(iter(stores.graph.find(Kind.SOURCE, Scope(name))), None) is None
 
 
-def prepare(stores: Stores, corpus: str, *, embedder: Embedder, is_begun: bool) -> None:
-    """Bring the history up to date before an ingest.
+def prepare(stores: Stores, corpus: str, *, embedder: Embedder, is_begun: bool) -> bool:
+    """Bring the history up to date before an ingest; returns whether one is kept.
 
     Parameters
     ----------
@@ -183,8 +194,9 @@ def prepare(stores: Stores, corpus: str, *, embedder: Embedder, is_begun: bool) 
     if is_begun:
         keep(stores, corpus)
     elif not synchronise(stores, corpus):
-        return
+        return False
     check_model(stores.graph.stats(history_of(corpus), has_counts=False), embedder)
+    return True
 
 
 def _stats(stores: Stores, corpus: str) -> CorpusStats:

@@ -19,7 +19,7 @@ from hlgraph.extract.extractor import Metered
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import Remover, delete_missing
 from hlgraph.ingest.forget import forgetter, forgetting
-from hlgraph.ingest.history import prepare, refuse_history, refuse_receipt, synchronise
+from hlgraph.ingest.history import prepare, record, refuse_history, refuse_receipt
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
@@ -227,7 +227,7 @@ class Ingestion:
         is_paid = options.extract == "chat"
         with progress.listening(on_progress), self._draft(paths, options) as draft:
             embedder = self.models.embedder_of(stores.graph.stats(self.corpus, has_counts=False))
-            prepare(stores, self.corpus, embedder=embedder, is_begun=options.keep_history)
+            is_kept = prepare(stores, self.corpus, embedder=embedder, is_begun=options.keep_history)
             with forgetting(self.settings, self.corpus, graph=stores.graph, is_filled=is_paid) as done:
                 inputs = self._domain(paths, documents, options=options)
                 extractor = extractor_of(
@@ -245,7 +245,8 @@ class Ingestion:
                 if options.delete_missing:
                     self._delete_missing(report, paths, seen, draft=draft)
                 done.append(report)
-            if synchronise(stores, self.corpus):
+            if is_kept:
+                record(stores, self.corpus)
                 report.kept_in_history = report.sources_removed
             report.receipt = None if draft is None else draft.seal()
         end = getattr(extractor, "end", None)

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.retention import Holds, Receipts
     from hlgraph.stores.open import Opened
     from hlgraph.stores.protocols import Backup, CorpusStats, Finding, Stores
-    from hlgraph.stores.queries import Limits, Table
+    from hlgraph.stores.queries import Limits, Query, Table
     from hlgraph.where import AnyWhere
 
 __all__ = ["HLGraph", "connect"]
@@ -675,9 +675,7 @@ class HLGraph:
         InputError : a parameter that is missing, unknown or out of bounds
         StoreError : the store has no Cypher, or refuses the query
         """
-        loaded, stores = cypher.load(query, folder), self._opened.stores
-        asked = params if as_of is None else cypher.then(loaded, params, stores=stores, corpus=self.corpus, as_of=as_of)
-        return cypher.run(loaded, asked, graph=stores.graph, corpus=self.corpus, limits=limits)
+        return _rows(self, cypher.load(query, folder), params, limits=limits, as_of=as_of)
 
     def ledger(self, by: GroupBy = "stage") -> list[Spent]:
         """The cost of chat model calls so far, the most expensive group first.
@@ -714,7 +712,7 @@ class HLGraph:
         -------
         tuple of CorpusStats
         """
-        return _stats(self, everything, has_counts=counts, as_of=as_of)
+        return _stats(self, everything=everything, has_counts=counts, as_of=as_of)
 
     def check(self) -> list[Finding]:
         """Whether the stored data is consistent and as it was written: constraints, links, counts, content, checksums.
@@ -1035,15 +1033,24 @@ def _searched(
     return search(request, strategy, stores=stores, embedder=models.by_corpus, reranker=models.reranker, chat=calls)
 
 
-def _stats(graph: HLGraph, everything: bool, *, has_counts: bool, as_of: AsOf | None) -> tuple[CorpusStats, ...]:
+def _rows(
+    graph: HLGraph, query: Query, params: dict[str, object], *, limits: Limits | None, as_of: AsOf | None
+) -> Table:
+    stores = graph._opened.stores
+    if as_of is not None:
+        params = cypher.then(query, params, stores=stores, corpus=graph.corpus, as_of=as_of)
+    return cypher.run(query, params, graph=stores.graph, corpus=graph.corpus, limits=limits)
+
+
+def _stats(graph: HLGraph, *, everything: bool, has_counts: bool, as_of: AsOf | None) -> tuple[CorpusStats, ...]:
     corpus, stores = None if everything else graph.corpus, graph._opened.stores
     if as_of is None:
         return in_one_state(stores, corpus, read=lambda: stores.graph.stats(corpus, has_counts=has_counts))
-    if corpus is None:
+    if everything:
         raise InputError("as_of is a moment of one corpus; leave everything out")
     from hlgraph.sdk.history import counts_at
 
-    return (counts_at(stores, corpus, as_of=as_of),)
+    return (counts_at(stores, graph.corpus, as_of=as_of),)
 
 
 def _contradictions(

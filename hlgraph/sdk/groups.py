@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ingest.delete import filtered, named
-from hlgraph.ingest.history import synchronise
+from hlgraph.ingest.history import record, synchronise
 from hlgraph.persist.assemble import Extracted, assemble
 from hlgraph.persist.compare import ChunkPlan, Comparison
 from hlgraph.persist.journal import persist, resume
@@ -99,7 +99,7 @@ class Groups:
         graph = self.stores.graph
         if not graph.stats(self.corpus, has_counts=False):
             raise UnknownNameError(f"there is no corpus {self.corpus!r}; ingest something first")
-        synchronise(self.stores, self.corpus)
+        is_kept = synchronise(self.stores, self.corpus)
         with graph.lock(self.corpus) as pending:
             resume(pending, self.stores, corpus=self.corpus)
             sources = filtered(parsed(where), corpus=self.corpus, graph=graph)
@@ -110,7 +110,8 @@ class Groups:
             if changed:
                 batch = [Extracted(_comparison(source, groups), ChunkPlan(), ()) for source in changed]
                 persist(assemble(self.corpus, batch), self.stores)
-        synchronise(self.stores, self.corpus)
+        if is_kept:
+            record(self.stores, self.corpus)
         return len(changed)
 
 

@@ -21,6 +21,7 @@ from hlgraph.ingest import history
 from hlgraph.ingest.delete import Deletion
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
+from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.testing.embedder import WordEmbedder
 
 QUESTION = "Who leads the Aldane Works?"
@@ -319,6 +320,25 @@ def test_change_sets_say_what_each_command_did(graph: HLGraph) -> None:
         graph.history.changes(0)
     graph.delete("doc:mill", history=True)
     assert not any("doc:mill" in repr(change) for change in graph.history.changes())
+
+
+def test_a_command_asks_once_whether_a_history_is_kept(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = EmbeddedGraphStore.stats
+
+    def counted(self: Any, corpus: str | None = None, **options: Any) -> Any:
+        asked.append(corpus or "")
+        return real(self, corpus, **options)
+
+    monkeypatch.setattr(EmbeddedGraphStore, "stats", counted)
+    for run in (
+        lambda: graph.ingest([works("Mara Quill"), OTHER]),
+        lambda: graph.groups.set("board", uris="doc:works"),
+        lambda: graph.delete("doc:works"),
+    ):
+        asked.clear()
+        run()
+        assert asked.count("default@history") == 1
 
 
 def _bytes_with(text: str) -> list[str]:
