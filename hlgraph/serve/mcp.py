@@ -411,7 +411,7 @@ def _corpora(call: Call[Budgeted]) -> CorporaShown:
 
 def _search(call: Call[Search]) -> FoundShown:
     asked = call.asked
-    found = call.service.search(
+    result = call.service.search(
         call.who,
         call.corpus,
         asked=shapes.SearchAsked(
@@ -422,10 +422,10 @@ def _search(call: Call[Search]) -> FoundShown:
             k=asked.k,
         ),
     )
-    shown = call.budget.fit(_evidence(piece) for piece in found.evidence[asked.skip :])
-    end, total = asked.skip + len(shown), len(found.evidence)
+    shown = call.budget.fit(_evidence(piece) for piece in result.evidence[asked.skip :])
+    end, total = asked.skip + len(shown), len(result.evidence)
     note = call.budget.note(len(shown), total - asked.skip, what="pieces of evidence", how=f"skip={end}, k={asked.k}")
-    return FoundShown(evidence=shown, total=total, strategy=found.plan.strategy, note=note)
+    return FoundShown(evidence=shown, total=total, strategy=result.plan.strategy, note=note)
 
 
 def _answer(call: Call[Answer]) -> AnswerShown:
@@ -534,18 +534,18 @@ def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
 
 def _path(call: Call[Path]) -> PathShown:
     asked, budget = call.asked, call.budget
-    found = call.service.records.path(
+    result = call.service.records.path(
         call.who,
         call.corpus,
         asked=shapes.PathAsked(start=asked.start, end=asked.end, hops=asked.hops, where=asked.where or None),
     )
-    entities = budget.fit(map(_entity, found.entities), share=0.5)
-    facts = budget.fit(map(_fact, found.facts))
+    entities = budget.fit(map(_entity, result.entities), share=0.5)
+    facts = budget.fit(map(_fact, result.facts))
     notes = [
-        budget.note(len(entities), len(found.entities), what="entities"),
-        budget.note(len(facts), len(found.facts), what="facts"),
-        "" if found.entities else f"no path of at most {asked.hops} facts leads from one to the other",
-        "" if found.is_complete else "not every fact was looked at",
+        budget.note(len(entities), len(result.entities), what="entities"),
+        budget.note(len(facts), len(result.facts), what="facts"),
+        "" if result.entities else f"no path of at most {asked.hops} facts leads from one to the other",
+        "" if result.is_complete else "not every fact was looked at",
     ]
     return PathShown(entities=entities, facts=facts, note="; ".join(filter(None, notes)))
 
@@ -758,7 +758,7 @@ class Agents:
     server : the server of the protocol, for any transport
     """
 
-    def __init__(self, service: Service, run: Run, who: Principal | None = None) -> None:
+    def __init__(self, service: Service, run: Run, *, who: Principal | None = None) -> None:
         self._service = service
         self._run = run
         self._who = who
@@ -984,7 +984,7 @@ def serve_stdio(settings: Settings, *, groups: Sequence[str], corpora: Sequence[
     try:
         if settings.serve.mcp_write:
             service.start()
-        asyncio.run(_serve_streams(Agents(service, _in_thread, who).server))
+        asyncio.run(_serve_streams(Agents(service, _in_thread, who=who).server))
     finally:
         service.close()
 

@@ -207,7 +207,7 @@ async def inside(service: Service) -> AsyncIterator[Client]:
     from hlgraph.serve.access import LOCAL
     from hlgraph.serve.mcp import _in_thread
 
-    async with Client(Agents(service, _in_thread, LOCAL).server) as client:
+    async with Client(Agents(service, _in_thread, who=LOCAL).server) as client:
         yield client
 
 
