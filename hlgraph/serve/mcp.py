@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import os
 import re
 import threading
 import time
@@ -831,7 +832,7 @@ class Agents:
             return outcome if isinstance(outcome, Shown) else _ingested(await self._over(outcome, call), call.budget)
         finally:
             is_gone.set()
-            notes.put_nowait(None)
+            loop.call_soon(notes.put_nowait, None)  # after the last note
             try:
                 await asyncio.wait([sender], timeout=_POLL_SECONDS)
             finally:
@@ -988,8 +989,33 @@ def serve_stdio(settings: Settings, *, groups: Sequence[str], corpora: Sequence[
         service.close()
 
 
+class _Lines:
+    """The lines of standard input. The thread that reads them ends with the process, so that a signal waits for no line."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines = asyncio.Queue[str | None]()
+        threading.Thread(target=self._read, name="hlgraph-stdin", daemon=True).start()
+
+    def _read(self) -> None:
+        with suppress(RuntimeError), os.fdopen(os.dup(0), "rb") as stream:  # RuntimeError: the loop ended
+            for line in stream:
+                self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode(errors="replace"))
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+
 async def _serve_streams(server: Server[Any]) -> None:
-    async with stdio_server() as (incoming, outgoing):
+    lines: Any = _Lines()
+    async with stdio_server(stdin=lines) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 

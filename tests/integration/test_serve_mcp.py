@@ -189,16 +189,14 @@ async def test_without_a_valid_key_there_is_nothing(tmp_path: Path) -> None:
             assert page.status_code == 403
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    """A service of fifty notes, each with a long sentence."""
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of fifty notes, each about another bridge."""
     notes = [
-        Document(
-            f"notes/{number:02}", f"Mara Quill designed bridge {number} of Aldane, {'over the wide river ' * 9}once."
-        )
-        for number in range(50)
+        Document(f"notes/{name}", f"Mara Quill designed the {name} Bridge {'over the wide cold river ' * 20}of Aldane.")
+        for name in (first + vowel + "ner" for first in "BDFGHKLMNP" for vowel in "aeiou")
     ]
-    with store(tmp_path, notes, mcp_write=True) as service:
+    with store(tmp_path_factory.mktemp("notes"), notes, mcp_write=True) as service:
         service.start()
         yield service
 
@@ -209,7 +207,7 @@ async def inside(service: Service) -> AsyncIterator[Client]:
     from hlgraph.serve.access import LOCAL
     from hlgraph.serve.mcp import _in_thread
 
-    async with Client(Agents(service, _in_thread, LOCAL).server) as client:
+    async with Client(Agents(service, _in_thread, who=LOCAL).server) as client:
         yield client
 
 
@@ -231,17 +229,20 @@ async def test_a_reply_is_cut_between_pieces_and_says_how_to_read_on(service: Se
             left = 20 - len(read) + shown
             assert part["note"] == f"{shown} of {left} pieces of evidence shown: ask with skip={len(read)}, k=20"
         assert read == whole["evidence"]
-        nothing = tree(await client.call_tool("open_evidence", {"source": "notes/01", "tokens": 200}))
-        if not nothing["passages"]:
-            more = int(re.findall(r"tokens=(\d+)", nothing["note"])[0])
-            assert tree(await client.call_tool("open_evidence", {"source": "notes/01", "tokens": more}))["passages"]
+        place = {"source": "notes/Baner", "tokens": 200}
+        nothing = tree(await client.call_tool("open_evidence", place))
+        assert nothing["passages"] == []
+        (more,) = re.findall(r"^0 of 1 passages from there on shown: ask with tokens=(\d+)$", nothing["note"])
+        assert tree(await client.call_tool("open_evidence", {**place, "tokens": int(more)}))["passages"]
         around = tree(await client.call_tool("neighbours", {"entity": "Mara Quill", "tokens": 600}))
         assert re.search(r"\d+ of \d+ facts shown: ask with tokens=1200", around["note"])
         found = tree(await client.call_tool("find_entity", {"name": "bridge", "tokens": 300}))
         following = tree(await client.call_tool("find_entity", {"name": "bridge", "after": found["after"]}))
         ids = [entity["id"] for entity in (*found["entities"], *following["entities"])]
         assert len(ids) == len(set(ids))
-        assert found["note"].endswith(f"ask with after={found['after']}")
+        assert len(ids) == 50
+        assert found["note"] == f"{len(found['entities'])} of 50 entities shown: ask with after={found['after']}"
+        assert "note" not in following
 
 
 async def test_sources_are_resources_page_by_page(service: Service) -> None:
@@ -353,5 +354,5 @@ async def test_a_process_serves_one_user_on_its_standard_streams(tmp_path: Path)
         done = tree(await client.call_tool("ingest", {"paths": [root]}))
         assert done["sources"]["added"] == 1
         found = tree(await client.call_tool("search", {"question": QUESTION, "k": 1}))
-        assert found["evidence"][0]["text"] == "Mara Quill designed the Aldane Bridge."
+        assert found["evidence"][0]["text"].endswith("Mara Quill designed the Aldane Bridge.")
         assert tree(await client.call_tool("corpora", {}))["corpora"] == ["default"]

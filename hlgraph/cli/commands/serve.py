@@ -109,7 +109,10 @@ def mcp(
     if cli.as_ and cli.as_operator:
         raise InputError("--as names groups, and --as-operator sees every source; use only one of them")
     settings = _settings(cli, state, root=root, mcp_write=write)
-    serve_stdio(settings, groups=cli.as_ or (), corpora=corpus or (), as_operator=cli.as_operator)
+    try:
+        serve_stdio(settings, groups=cli.as_ or (), corpora=corpus or (), as_operator=cli.as_operator)
+    except KeyboardInterrupt:
+        note("the server ended")
 
 
 @command(keys, "add")
