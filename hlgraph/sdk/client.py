@@ -155,8 +155,6 @@ class HLGraph:
         """The corpus with every source, whatever its groups. Closing either object closes both."""
         return HLGraph(self.settings, _resources=self._resources, _caller=Caller(operates=True))
 
-    # Writing
-
     def ingest(
         self,
         sources: AnySources = (),
@@ -340,8 +338,6 @@ class HLGraph:
         options = receipt_options(receipt, has_uris=receipt_uris)
         deletion = Deletion(self.settings, self._resources.opened, self._resources.models, on_progress, options)
         return deletion.run(uris, where=parsed(where), everything=everything, history=history)
-
-    # Reading
 
     def search(
         self,
