@@ -18,6 +18,7 @@ import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -61,6 +62,7 @@ _LEVEL = 1
 HEADER = 128  # bytes of the header of a matrix, whose number of rows is written last
 FLOAT = np.dtype("<f4")
 _ROWS = 5_000
+_VECTORS = 2_000
 _LOCK = "export.lock"
 _NAMES = {_LOCK, MANIFEST, *LISTS, *MATRICES.values()}
 
@@ -525,7 +527,8 @@ class _Export:
         return matrix
 
     def _write_entities(self, lists: Mapping[str, _Lines], matrix: _Matrix) -> None:
-        for entities in self._reader.entities():
+        # The batches of a reader suit import files; these have vectors as well.
+        for entities in batched(chain.from_iterable(self._reader.entities()), _VECTORS):
             lines = [EntityLine(entity.id, entity.name, entity.kind) for entity in entities]
             matrix.write(self._vectors(Kind.ENTITY, lines))
             lists[ENTITIES].write(lines)

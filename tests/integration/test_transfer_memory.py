@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 
 from hlgraph import Document, connect
-from hlgraph.ingest import imports
+from hlgraph.ingest import exports, imports
 from hlgraph.stores.embedded import copying, vectors
 from hlgraph.testing.embedder import WordEmbedder
 
 _BATCH = 200  # records
+_WORDS = [
+    f"{first}{last}"
+    for first in ("Ald", "Orn", "Tess", "Quarr", "Velm", "Brand")
+    for last in ("ane", "ick", "ing", "or", "um")
+]
 
 
 def _peak(work: Callable[[], object]) -> int:
@@ -26,17 +31,18 @@ def _peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+def _name(at: int) -> str:
+    return f"{_WORDS[at // len(_WORDS)]} {_WORDS[at % len(_WORDS)]}"
+
+
 def _peaks(folder: Path, sources: int) -> tuple[int, int]:
-    documents = [
-        Document(
-            f"doc:{at}",
-            f"The mill of Tessing was repaired in {1900 + at % 50}. Ivo Brandt left Orne in {1950 + at % 50}.",
-        )
+    documents = [  # two entities of its own each, of few words: the caches of words are of bounded size
+        Document(f"doc:{at}", f"{_name(at)} Hall was built by {_name(at)} Works. It opened in {1900 + at % 50}.")
         for at in range(sources)
     ]
     with (
-        connect(f"hlgraph://{folder}/a", embedder=WordEmbedder(48)) as one,
-        connect(f"hlgraph://{folder}/b", embedder=WordEmbedder(48)) as other,
+        connect(f"hlgraph://{folder}/a", embedder=WordEmbedder(384)) as one,
+        connect(f"hlgraph://{folder}/b", embedder=WordEmbedder(384)) as other,
     ):
         one.ingest(documents)
         return (
@@ -48,6 +54,8 @@ def _peaks(folder: Path, sources: int) -> tuple[int, int]:
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying, "_NODES", _BATCH)
     monkeypatch.setattr(imports, "_NODES", _BATCH)
+    monkeypatch.setattr(imports, "_ROWS", _BATCH)
+    monkeypatch.setattr(exports, "_VECTORS", _BATCH, raising=False)
     monkeypatch.setattr(vectors, "_PLACES", _BATCH)
     _peaks(tmp_path / "first", 100)  # imports modules
     small, large = (_peaks(tmp_path / str(count), count) for count in (150, 600))
