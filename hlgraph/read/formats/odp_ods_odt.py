@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import ReadError
@@ -91,7 +91,11 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
             page_starts=starts,
             warnings=warnings,
         )
-    blocks = list(_sheets(flow, body) if kind == "ods" else flow.inside(body))
+    blocks = list(
+        _sheets(flow, body)
+        if kind == "ods"
+        else chain(_headers(flow, content if styles is None else styles), flow.inside(body))
+    )
     warnings = Unread({**unread, **flow.unread}).warnings()
     return document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings, part="its body")
 
@@ -126,6 +130,18 @@ def _trees(
             for name in ("meta.xml", "styles.xml")
         )
         return content, about, styles
+
+
+def _headers(flow: Flow, styles: Element) -> Iterator[str]:
+    """The different headers, then the different footers, of the pages of a text."""
+    seen: set[str] = set()
+    names = [f"{place}{of}" for place in ("header", "footer") for of in ("", "-first", "-left")]
+    for part in (part for name in names for part in below(styles, name)):
+        for text in flow.inside(part):
+            bare = text.lstrip("# ")
+            if bare.strip() and bare not in seen:
+                seen.add(bare)
+                yield bare
 
 
 def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, MetadataValue]]:

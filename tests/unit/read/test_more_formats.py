@@ -611,10 +611,15 @@ def test_lists_and_formulas_of_odt_are_shown_as_in_the_document(tmp_path: Path) 
     with zipfile.ZipFile(out, "w") as package:
         package.writestr("mimetype", "application/vnd.oasis.opendocument.text")
         package.writestr("content.xml", flat)
+        pages = "<style:header><text:p>Weir of Sarn</text:p></style:header><style:footer><text:p>Draft</text:p></style:footer>"
+        package.writestr(
+            "styles.xml",
+            f"<office:document-styles xmlns:style='s' xmlns:office='o' xmlns:text='t'>{pages * 2}</office:document-styles>",
+        )
         package.writestr("F 1/content.xml", "<math xmlns='m'><msup><mi>a</mi><mn>2</mn></msup></math>")
     [found] = documents(given(tmp_path, "odt", out.getvalue()))
     assert [line for line in found.text.splitlines() if line] == [
-        *("1. one", "  c) b", "2. two", "p", "3. three", "- dash", "Sum a²."),
+        *("Weir of Sarn", "Draft", "1. one", "  c) b", "2. two", "p", "3. three", "- dash", "Sum a²."),
     ]
     assert found.warnings == ()
 
