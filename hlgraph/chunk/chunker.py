@@ -407,7 +407,7 @@ def _spans(text: str, units: Units, *, begins: Sequence[int], firsts: Sequence[i
         if Rank.PIECE in units.ranks[first:end]:  # a divided word may count as more tokens than a whole one
             tokens = count_tokens(text[start:stop])
         spans.append(Span(start, stop, tokens, headings))
-    lines = _lines_above(text, {span.start for span in spans[1:]})
+    lines = _lines_above(text, {span.start for span in spans})
     return [replace(span, above=lines[span.start]) if span.start in lines else span for span in spans]
 
 
