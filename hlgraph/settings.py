@@ -36,6 +36,7 @@ from hlgraph.text import UNSTORABLE
 DEFAULT_STORE = "hlgraph://./.hlgraph"
 _Part = TypeVar("_Part", "Settings", "ModelSettings", "Neo4jSettings", "OpenSearchSettings", "ServeSettings")
 _LABEL_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}", re.ASCII)
+_HOST = re.compile(r"[\w.-]+:\d+")
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -675,7 +676,8 @@ def at_store(settings: Settings, url: str) -> Settings:
     Settings
         A copy.
     """
-    url = f"hlgraph://{url}" if url and "://" not in url else url
+    if url and "://" not in url and not _HOST.fullmatch(url):
+        url = f"hlgraph://{url}"
     return replace(settings, store=url, vectors="" if url.startswith("hlgraph://") else settings.vectors)
 
 

@@ -263,7 +263,9 @@ class CorpusCopy:
 def copies_of(stores: Stores) -> Copies:
     """The whole corpora of these stores. Raises StoreError if they cannot be read or written as such."""
     if stores.graph.copies is None:
-        raise StoreError("these stores have no copies of corpora; open them with hlgraph.connect")
+        raise StoreError(
+            "the graph store makes no copies of corpora: no export, import, backup and restore; it needs GraphStore.copies"
+        )
     return stores.graph.copies
 
 

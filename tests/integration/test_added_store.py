@@ -37,7 +37,7 @@ _COMMANDS = (
 _LACKING = {
     "communities build": "no derived data", "hierarchy build": "no derived data", "merges list": "no merges",
     "cypher run rank_entities": "has no Cypher", "materialise co_occurs": "has no Cypher",
-    "backup copy": "is a server",
+    "backup copy": "no copies of corpora",
 }  # fmt: skip
 
 

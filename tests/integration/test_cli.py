@@ -326,7 +326,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path, copy: Path, number: signal.Sig
     run.stdin.flush()
     run.send_signal(number)
     out, err = run.communicate(timeout=60)
-    assert (run.returncode, out) == (code, b"")
+    assert (run.returncode, out) == (code, b""), err.decode()
     assert err.splitlines()[-1].decode() == f"hlgraph: {word}; run the same command again to continue"
     assert b"Traceback" not in err
     assert call("doctor").code == 0

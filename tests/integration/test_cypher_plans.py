@@ -29,7 +29,9 @@ _EAGER = {
         ("persist/create_chunks", "persist/create_facts"),
         "for all that the planner knows, a new node may be one of those that are found next: 5,000 rows at a time",
     ),
-    **dict.fromkeys(("admin/take_lease", "admin/take_lease_under", "persist/record_change"), "one row"),
+    **dict.fromkeys(
+        ("admin/take_lease", "admin/take_lease_under", "persist/hide_corpus", "persist/record_change"), "one row"
+    ),
     "index/merge_run": "one row",
     "index/write_co_occurrences": "reads the property of one relationship and writes that of another; 500 entities at a time",
     **dict.fromkeys(
@@ -46,7 +48,9 @@ _HANDFUL = "a handful of nodes"
 _DOCTOR = "the doctor reads everything"
 _LOAD = "once, when a bulk load ends: what it imported is the whole database"
 _SCANS = {
+    "admin/list_names": _HANDFUL,
     "admin/read_migrations": _HANDFUL,
+    "index/outdate_runs": _HANDFUL,
     "persist/list_changes": _HANDFUL,
     "persist/read_corpora": _HANDFUL,
     "persist/read_corpus": _HANDFUL,

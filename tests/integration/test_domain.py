@@ -421,11 +421,9 @@ def test_without_a_chat_model_or_a_text_it_is_said(tmp_path: Path, server: ChatS
         with pytest.raises(InputError, match="a batch cannot infer one; run hlgraph domain infer"):
             graph.batches.export(DOCUMENTS, ADAPTED, path=tmp_path / "batch.jsonl")
         assert (graph.stats(), server.paid) == ((), [])
-        report = graph.ingest([tmp_path / "nowhere.md"], **keywords(ADAPTED))
-        assert ([item.uri for item in report.failed], graph.domain.find()) == (
-            [(tmp_path / "nowhere.md").as_uri()],
-            None,
-        )
+        with pytest.raises(InputError, match="there is no such file"):
+            graph.ingest([tmp_path / "nowhere.md"], **keywords(ADAPTED))
+        assert graph.domain.find() is None
 
 
 # Plans, batches, failures

@@ -915,6 +915,7 @@ def test_the_document_describes_every_route_with_examples(notes: Open) -> None:
 
 def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -> None:
     import hypothesis
+    import requests
     import schemathesis
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi.checks import (
@@ -929,8 +930,13 @@ def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -
         statuses: dict[int, int] = {}
 
         def check(case: schemathesis.Case) -> None:
-            given = case.as_transport_kwargs(base_url=URL)
-            response = server.client.request(**{name: value for name, value in given.items() if name != "cookies"})
+            if "corpus" in (case.path_parameters or {}):
+                case.path_parameters["corpus"] = "default"  # any other is unknown
+            # Its values are those of requests; for some forms httpx has none.
+            sent = requests.Request(**case.as_transport_kwargs(base_url=URL)).prepare()
+            response = server.client.request(
+                str(sent.method), str(sent.url), headers=dict(sent.headers), content=sent.body
+            )
             statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
             case.validate_response(response, checks=checks)
 
@@ -943,7 +949,7 @@ def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -
                 continue  # which end with their job
             strategy = operation.as_strategy()
             few(hypothesis.given(case=strategy)(check))()
-        assert statuses.get(200, 0) > 0
+        assert statuses.get(200, 0) > 9
         assert not [status for status in statuses if status >= 500]
 
 

@@ -158,3 +158,6 @@ def test_the_name_of_a_corpus_changes_no_bit(tmp_path: Path, seed: int) -> None:
 
 class _Models:
     embedder = _EMBEDDER
+
+    def embedder_of(self, _: object) -> _Crowded:
+        return _EMBEDDER

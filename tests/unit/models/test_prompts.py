@@ -40,7 +40,7 @@ def test_a_prompt_of_the_folder_is_asked_and_named_and_the_others_stay(tmp_path:
         graph.ingest(DOCUMENTS)
         found = graph.search("Who designed the bridge?", strategy=_LOCAL)
         assert {system for system, _, _ in chat.asked} == {"Pick, please."}
-        assert "select/mine+" in str(found.explain)
+        assert "select/mine+" in repr(found.explain)
         assert asyncio.run(_asked(graph, chat)) == "Pick, please."
         list(graph.answer_stream("Who designed the bridge?", strategy=_LOCAL))
         answer = read_prompt(shipped()["answer"])
