@@ -26,6 +26,7 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
+from hlgraph.extract.local._lexicon import MONTHS
 from hlgraph.extract.local._mentions import as_written, find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
@@ -51,6 +52,12 @@ _LONGEST_LABEL, _LONGEST_CELL = 40, 60
 _MOST = 12
 _STATING = re.compile(r"[^uwbxy.]*[nMz#D)hv][^uwbxy.]?[bxy](?!.*\.$)")  # a noun or pronoun, then "is", "has" or "will"
 _IS = frozenset(("is", "was", "are", "were", "became"))
+_DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d\d|(?:19|20)\d\d(?:[-/.]\d\d?){{2}}"
+_VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
+# A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
+_EDITION = re.compile(
+    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
+)
 _TAIL = re.compile(r" (?:of|in|from|for|by|at|on|with|to)\b.*")
 _DISAMBIGUATION = re.compile(r"\(([^()]+)\)$")
 # Predicates, without "is" and "was", that only a subject or an object of one kind has.
@@ -298,6 +305,7 @@ class Reading:
     mentions: tuple[tuple[MentionSpan, ...], ...]
     topics: tuple[str, ...]
     evidence: Shape
+    edition: str
 
     def triples(self) -> list[tuple[Triple, ...]]:
         """The facts that the rules find in each unit. Code has none."""
@@ -327,7 +335,7 @@ class Reading:
         propositions: dict[str, Proposition] = {}
         rows = zip(self.units, self.mentions, mentions or self.mentions, triples, strict=True)
         for unit, own_mentions, unit_mentions, facts in rows:
-            text = _self_contained(unit, self.title)
+            text = _self_contained(unit, self.title, self.edition)
             if text in propositions:
                 continue
             names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *unit_mentions]
@@ -352,11 +360,12 @@ def read_chunk(chunk: ChunkInput) -> Reading:
         [unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit)], chunk.text
     )
     if not parts:
-        return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
+        return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False), "")
     mentions, evidence = find_mentions(chunk.text, parts, title)
     resolved, named = with_antecedents(parts, mentions, title)
     topics = chunk_topics(resolved, named, title, headings=chunk.headings)
-    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence)
+    edition = next((heading for heading in reversed(chunk.headings) if _EDITION.fullmatch(heading)), "")
+    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence, edition)
 
 
 def _asserts(unit: Unit) -> bool:
@@ -388,11 +397,13 @@ def title_for(unit: Unit, title: Title) -> Title:
     return title._replace(is_name=False) if unit.is_open else title
 
 
-def _self_contained(unit: Unit, title: Title) -> str:
-    """The sentence, preceded by the title and the heading if it does not name them."""
+def _self_contained(unit: Unit, title: Title, edition: str) -> str:
+    """The sentence, preceded by the title, the edition and the heading if it does not name them."""
     context = []
     if title.full and not is_named(unit.text, title):
         context.append(title.full)
+    if edition not in (unit.heading, title.full) and edition not in unit.text:
+        context.append(edition)
     if unit.heading and unit.heading != title.full and unit.heading.lower() not in unit.text.lower():
         context.append(unit.heading)
     return f"{', '.join(context).rstrip(' :')}: {unit.text}" if context else unit.text
@@ -424,10 +435,11 @@ def _distinct(spans: Sequence[MentionSpan], kinds: Mapping[str, str]) -> tuple[M
 class LocalExtractor:
     """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
 
-    A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the
-    sentence does not name them: ``Title, Heading: sentence``. Its text depends on the sentence, the title and the heading
-    only, so that a sentence in the overlap of two chunks is one statement. Acronyms are not expanded in the
-    text, since that needs more context; mentions do take the full name from the chunk.
+    A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the sentence
+    does not name them: ``Title, Heading: sentence``. A heading above that is a version or a date stands before the deepest:
+    ``Changes, 1.4.0, Fixed: sentence``. Its text depends on the sentence, the title and these headings only, so that a sentence in
+    the overlap of two chunks is one statement. Acronyms are not expanded in the text, since that needs more context; mentions do
+    take the full name from the chunk.
 
     If the title is a name, every proposition mentions it, without a disambiguation in parentheses ("The Beach" for "The
     Beach (film)"). The first proposition of a chunk also mentions the full title and the name without its article. Names in
@@ -449,7 +461,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/8"
+        return "local/9"
 
     @property
     def problems(self) -> tuple[str, ...]:

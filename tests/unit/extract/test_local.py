@@ -45,6 +45,27 @@ class TestPropositionText:
         found = [proposition.text for proposition in extract(text, "Shirts", "Shop", "Colour").propositions]
         assert found == ["Shirts, Colour: Blue is best.", "Shirts, Size: Large is best."]
 
+    @pytest.mark.parametrize(
+        "edition",
+        [
+            *("1.4.0", "[1.4.0] - 2024-05-02", "v2.0.0rc1", "Flask 2.3.1 (3 May 2024)", "Version 3.11, Released May 2, 2024"),
+            *("2024-05-02", "2024", "Q3 2024", "May 2024", "3 May 2024", "May 3, 2024", "Unreleased", "[Unreleased]"),
+        ],
+    )  # fmt: skip
+    def test_a_version_or_a_date_above_the_heading_stands_before_it(self, edition: str) -> None:
+        assert (
+            only("The lock is freed.", "Changes", edition, "Fixed").text
+            == f"Changes, {edition}, Fixed: The lock is freed."
+        )
+        assert only("The lock is freed.", "Changes", edition).text == f"Changes, {edition}: The lock is freed."
+        assert only("It came with 9.9.", "Changes", "Fixed", "Locks").text == "Changes, Locks: It came with 9.9."
+
+    @pytest.mark.parametrize(
+        "heading", ["3", "1. Safety", "2.4 Safety of pumps", "12 May", "Part 2", "Year 3000", "e.g. this"]
+    )
+    def test_a_number_of_a_section_is_no_version(self, heading: str) -> None:
+        assert only("The pump stops.", "Manual", heading, "Doors").text == "Manual, Doors: The pump stops."
+
     def test_a_place_named_without_its_state_still_gets_the_full_title(self) -> None:
         assert only("Helena is a suburb.", "Helena, Alabama").text == "Helena, Alabama: Helena is a suburb."
         assert only("The Beatles split in 1970.", "The Beatles (band)").text == "The Beatles split in 1970."
@@ -476,7 +497,7 @@ class TestFingerprints:
         assert local.input_fingerprint(chunk) == local.input_fingerprint(same)
         others = [ChunkInput("b", "t", ("h",)), ChunkInput("a", "s", ("h",)), ChunkInput("a", "t", ("h", "i"))]
         assert len({local.input_fingerprint(other) for other in [chunk, *others]}) == 4
-        assert local.fingerprint == "local/8"
+        assert local.fingerprint == "local/9"
 
 
 @pytest.mark.parametrize(
