@@ -36,7 +36,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check lint types architecture collected audit docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
+.PHONY: help setup browser demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   audit, format, lint, types, architecture, docs; every test can be imported"
 	@echo "make audit   known vulnerabilities and licences of what hlgraph needs when it runs, and its bill of materials"
+	@echo "make lists   write the lists of the reference pages again: commands, settings, queries, the SDK"
 	@echo "make docs    the documentation as HTML in docs/_build/html, without a network"
 	@echo "make test    all tests, some with a dozen cases in place of hundreds"
 	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
@@ -113,6 +114,9 @@ audit: setup
 	$(RUN)/python tests/support/dependencies.py audit
 	$(RUN)/python tests/support/dependencies.py licences
 	$(RUN)/python tests/support/dependencies.py sbom $(SBOM)
+
+lists: setup
+	$(RUN)/python docs/_ext/generated.py
 
 docs: setup
 	$(RUN_DOCS)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent
-sys.path[:0] = [str(REPOSITORY), str(HERE / "_ext")]
+sys.path.insert(0, str(REPOSITORY))
 
 from hlgraph import __version__  # noqa: E402
 
 project = "hlgraph"
 copyright = "hlgraph maintainers"  # noqa: A001
 release = __version__
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb", "generated"]
+extensions = ["myst_nb"]
 exclude_patterns = ["_build", "_ext"]
 html_theme = "furo"
 html_title = f"hlgraph {release}"
@@ -27,12 +27,7 @@ nb_execution_mode = "off"
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
-autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
-python_maximum_signature_line_length = 88
-python_use_unqualified_type_names = True
 smartquotes = False  # it turns --option into a dash
-numpydoc_show_class_members = False
 
 # Notebooks lie at the top of the repository; Sphinx reads pages of its own folder only.
 _copies = HERE / "notebooks"

@@ -1,12 +1,13 @@
-"""Lists that are generated when the pages are built, so that none is typed by hand.
+"""Lists of the pages that are generated, so that none is typed by hand: ``make lists`` writes them, and a test compares them.
 
-A page holds ``<!-- generated: NAME -->`` where a list belongs; :data:`LISTS` names the functions that give their Markdown.
+A list stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``; :data:`LISTS` names the functions that give their Markdown.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import enum
 import functools
 import inspect
 import io
@@ -23,10 +24,11 @@ from hlgraph import errors, settings
 from hlgraph.stores import migrate, queries
 
 _SHAPES = Path(__file__).parents[2] / "tests" / "data" / "cli" / "json"
-_NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+PAGES = Path(__file__).parents[1]
+_NOTEBOOKS = PAGES.parent / "notebooks"
 OF_PAPERS = ("statement", "statement_graph", "topic", "topic_graph", "path", "local", "global", "diameter", "hierarchy")
 """The strategies whose parameters the pages about the papers list."""
-_MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
+_LIST = re.compile(r"^<!-- generated: ([\w-]+) -->\n(?:.*?\n)??<!-- end -->$", re.MULTILINE | re.DOTALL)
 _SAFE = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "$": "\\$"})
 
 
@@ -108,7 +110,7 @@ def cli() -> str:
     ]
     parts = [_table(("command", "what it does"), rows), "### hlgraph\n", _fenced(_help())]
     for path, _ in found:
-        parts += [f"(hlgraph-{'-'.join(path)})=", f"### hlgraph {' '.join(path)}\n", _fenced(_help(*path))]
+        parts += [f"### hlgraph {' '.join(path)}\n", _fenced(_help(*path))]
         for shape in shapes.get("-".join(path), []):
             parts += ["With `--json`:\n", _fenced(shape, "json")]
     return "\n".join(parts)
@@ -266,9 +268,104 @@ def cypher_library() -> str:
 # The SDK
 
 
-def _autodoc(directive: str, name: str, *options: str) -> str:
-    body = "\n".join([f".. {directive}:: {name}", *(f"   :{option}:" for option in options)])
-    return f"```{{eval-rst}}\n{body}\n```\n"
+_ROLE = re.compile(r":\w+:`[~.]?([^`]+)`")
+_SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
+
+
+def _prose(text: str) -> str:
+    return _ROLE.sub(r"`\1`", text).replace("``", "`").replace("::", ":")
+
+
+def _described(doc: str) -> str:
+    """A docstring as Markdown: its sections as lists, its examples as blocks."""
+    before, *sections = re.split(r"^(\w[\w ]*)\n-{3,}\n", doc, flags=re.MULTILINE)
+    parts = [_blocks(before)]
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        if title in _SECTIONS:
+            items = re.split(r"\n(?=\S)", body.strip())
+            parts.append(f"{title}:\n\n" + "".join(map(_item, items)))
+        else:
+            parts.append(f"{title}:\n\n{_blocks(body)}")
+    return "\n".join(parts)
+
+
+def _item(text: str) -> str:
+    name, _, meaning = text.partition(" : ") if re.match(r"[\w, *]+ : ", text) else text.partition("\n")
+    said = " ".join(_prose(meaning).split())
+    if not re.fullmatch(r"[\w, *.|\[\]]+", name) or (not said and name.endswith(".")):
+        return f"- {_prose(name)} {said}".rstrip() + "\n"
+    return f"- `{name}`: {said}\n" if said else f"- `{name}`\n"
+
+
+def _blocks(text: str) -> str:
+    """Paragraphs; what is indented or begins with a prompt is a block of code."""
+    parts = []
+    for paragraph in re.split(r"\n{2,}(?=\S)", text.strip()):
+        if paragraph.startswith(">>> "):
+            words, code = "", [paragraph]
+        elif re.match(r"[-\d]", paragraph):  # a list
+            words, code = paragraph, []
+        else:
+            words, *code = re.split(r"\n+(?= )", paragraph, maxsplit=1)
+        if words.strip(": \n"):
+            parts.append(f"{_prose(words)}\n")
+        parts += [_fenced(inspect.cleandoc(f"\n{each}")) for each in code]
+    return "\n".join(parts)
+
+
+def _plain(signature: inspect.Signature | inspect.Parameter) -> str:
+    """Types without quotes, functions by their names."""
+    return re.sub(r"<function (\w+) at \w+>", r"\1", re.sub(r": '([^']*)'|-> '([^']*)'", _unquoted, str(signature)))
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return f": {found[1]}" if found[1] else f"-> {found[2]}"
+
+
+def _signature(name: str, value: Any) -> str:
+    """The call with its parameters, without those that begin with an underscore, a parameter on each line if it is long."""
+    made = inspect.signature(value)
+    kept = [each for key, each in made.parameters.items() if key != "self" and not key.startswith("_")]
+    plain = _plain(made.replace(parameters=kept))
+    if len(name) + len(plain) <= 96 or not kept:
+        return _fenced(f"{name}{plain}")
+    result = plain[plain.rindex(")") + 1 :]
+    starred = next((each for each in kept if each.kind is each.KEYWORD_ONLY), None)
+    lines = [line for each in kept for line in ([*(["*"] if each is starred else []), _plain(each)])]
+    return _fenced(f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f"){result}")
+
+
+def _callable(level: int, name: str, value: Any) -> str:
+    title = f"{'#' * level} {name}\n"
+    return "\n".join([title, _signature(name.rpartition(".")[2], value), _described(inspect.getdoc(value) or "")])
+
+
+def _class(kind: type, owner: str = "", level: int = 4) -> str:
+    """What a class is, how it is made, and its public methods and properties in the order of the source."""
+    parts = [_described(inspect.getdoc(kind) or "")]
+    is_made = kind.__module__.startswith("hlgraph") and not issubclass(kind, enum.Enum)
+    if is_made and not owner:
+        parts.insert(0, _signature(kind.__name__, kind))
+    plain = []
+    for name, member in vars(kind).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property | functools.cached_property):
+            plain.append(
+                f"- `.{name}`: {_prose(' '.join((inspect.getdoc(member) or '').split(chr(10) * 2)[0].split()))}\n"
+            )
+        elif inspect.isfunction(member) or isinstance(member, classmethod | staticmethod):
+            parts.append(_callable(level, f"{owner or kind.__name__}.{name}", getattr(kind, name)))
+    if plain:
+        parts.insert(len(parts) and 1 + (is_made and not owner), "Properties:\n\n" + "".join(plain))
+    return "\n".join(part for part in parts if part.strip())
+
+
+def sdk_client() -> str:
+    """How a store is opened, and what an open one does."""
+    return "\n".join(
+        [_callable(2, "hlgraph.connect", hlgraph.connect), "## HLGraph\n", _class(hlgraph.HLGraph, level=3)]
+    )
 
 
 def _parts() -> dict[str, str]:
@@ -283,9 +380,8 @@ def sdk_parts() -> str:
     parts = []
     for name, kind in _parts().items():
         about = inspect.getdoc(getattr(hlgraph.HLGraph, name)) or ""
-        parts += [f"### graph.{name}\n", about.replace("``", "`") + "\n"]
-        parts.append(_autodoc("autoclass", f"hlgraph.{kind}", "members"))
-    return re.sub(r":\w+:`([\w.]+)`", r"`\1`", "\n".join(parts))
+        parts += [f"### graph.{name}\n", _described(about), _class(getattr(hlgraph, kind), f"graph.{name}")]
+    return "\n".join(parts)
 
 
 def sdk_names() -> str:
@@ -297,8 +393,7 @@ def sdk_names() -> str:
         if name in known or name.startswith("_") or inspect.ismodule(value):
             continue
         if inspect.isclass(value) or inspect.isfunction(value):
-            directive = "autoclass" if inspect.isclass(value) else "autofunction"
-            parts += [f"### {name}\n", _autodoc(directive, f"hlgraph.{name}", *["members"][: inspect.isclass(value)])]
+            parts += [f"### {name}\n", _class(value)] if inspect.isclass(value) else [_callable(3, name, value)]
         else:
             shown = re.sub(r"\b(?:typing|collections\.abc|hlgraph(?:\.\w+)*)\.", "", str(value))
             types.append((f"`{name}`", f"`{shown}`".replace("|", "\\|")))
@@ -306,7 +401,7 @@ def sdk_names() -> str:
 
 
 def notebooks() -> str:
-    """The contents of the folder of notebooks, which conf.py has copied."""
+    """The contents of the folder of notebooks."""
     names = sorted(path.stem for path in _NOTEBOOKS.glob("*.ipynb"))
     listed = "\n".join(f"notebooks/{name}" for name in names)
     return f"```{{toctree}}\n:caption: Notebooks\n:hidden:\n\n{listed}\n```" if names else ""
@@ -346,24 +441,6 @@ def _coded(names: str) -> str:
     return ", ".join(f"`{name}`" for name in names.split(", "))
 
 
-def _described(_app: object, _what: str, _name: str, _value: object, _options: object, lines: list[str]) -> None:
-    """In sections such as Parameters a line ``name : meaning`` has no type, so the meaning goes below the name."""
-    found, is_listed = [], False
-    for at, line in enumerate(lines):
-        if at + 1 < len(lines) and lines[at + 1].startswith("---"):
-            is_listed = line in ("Parameters", "Attributes", "Raises")
-        match = re.fullmatch(r"([\w, ]+?) : (.+)", line) if is_listed else None
-        found += [match[1], f"    {match[2]}"] if match else [line]
-    lines[:] = found
-
-
-def _public(
-    _app: object, _what: str, _name: str, _value: object, _options: object, signature: str | None, returns: str | None
-) -> tuple[str | None, str | None]:
-    """A signature without parameters that begin with an underscore."""
-    return signature and re.sub(r", _\w+[^,)]*", "", signature), returns
-
-
 LISTS: dict[str, Callable[[], str]] = {
     "cli": cli,
     "json-of-errors": json_of_errors,
@@ -374,6 +451,7 @@ LISTS: dict[str, Callable[[], str]] = {
     "migrations": migrations,
     "opensearch-fields": opensearch_fields,
     "cypher-library": cypher_library,
+    "sdk-client": sdk_client,
     "sdk-names": sdk_names,
     "sdk-parts": sdk_parts,
     "notebooks": notebooks,
@@ -384,23 +462,20 @@ LISTS: dict[str, Callable[[], str]] = {
 
 
 def filled(text: str) -> str:
-    """The text of a page with its lists."""
-    return _MARK.sub(lambda mark: LISTS[mark[1]](), text)
+    """The text of a page with its lists as they are now."""
+    return _LIST.sub(
+        lambda found: f"<!-- generated: {found[1]} -->\n\n{LISTS[found[1]]().strip()}\n\n<!-- end -->", text
+    )
 
 
-def _fill(_app: object, _name: str, source: list[str]) -> None:
-    source[0] = filled(source[0])
+def pages() -> dict[Path, str]:
+    """The pages that have lists, with their texts."""
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in sorted(PAGES.rglob("*.md")) if "_build" not in path.parts
+    }
+    return {path: text for path, text in texts.items() if _LIST.search(text)}
 
 
-def _outdated(_: Any, env: Any, *_names: set[str]) -> list[str]:
-    """The pages with a generated list are read in every build: the code that gives the list may have changed."""
-    return [name for name in env.found_docs if _MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
-
-
-def setup(app: Any) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.connect("source-read", _fill)
-    app.connect("env-get-outdated", _outdated)
-    app.connect("autodoc-process-docstring", _described, priority=100)  # before numpydoc
-    app.connect("autodoc-process-signature", _public)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+if __name__ == "__main__":
+    for page, text in pages().items():
+        page.write_text(filled(text), encoding="utf-8")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import typer
 from chat_server import ChatServer
-from pages import BUILT, DOCS, LANGUAGES, PAGES, README, REPOSITORY, Reader, blocks, name_of, shell_lines
+from pages import BUILT, DOCS, LANGUAGES, PAGES, README, REPOSITORY, Reader, blocks, name_of, shell_lines, text_of
 from pytest_httpserver import HTTPServer
 from sample_vectors import copied
 
@@ -25,7 +25,7 @@ from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
 from hlgraph.settings import load
 
-_TEXTS = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES}
+_TEXTS = {name_of(page): text_of(page) for page in PAGES}
 _ALL = "\n".join(_TEXTS.values())
 _PAPERS = [name for name in _TEXTS if re.fullmatch(r"docs/papers/(?!index)\w+\.md", name)]
 _SERVERS = DOCS / "how-to" / "servers.md"

@@ -38,6 +38,7 @@ DOCS = REPOSITORY / "docs"
 BUILT = ("_build", "notebooks")
 PAGES = (README, *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT))
 LANGUAGES = {"sh", "python", "output", "yaml", "cypher", "text", "mermaid"}
+_GENERATED = re.compile(r"(^<!-- generated: [\w-]+ -->)(.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"|\s#.*")
 _SHELL = re.compile(r"[|<>;&`*$]")  # outside of quotes: a line for a shell
@@ -67,9 +68,14 @@ def name_of(page: Path) -> str:
     return page.relative_to(REPOSITORY).as_posix()
 
 
+def text_of(page: Path) -> str:
+    """The text of a page, with empty lines for the lists that are generated."""
+    return _GENERATED.sub(lambda found: found[1] + "\n" * found[2].count("\n"), page.read_text(encoding="utf-8"))
+
+
 def blocks(page: Path, *languages: str) -> list[Block]:
     """The blocks of a page, of these languages or of all; directives of Sphinx are none."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     found = []
     for match in _BLOCK.finditer(text):
         language = match[2].strip()

@@ -1,4 +1,4 @@
-"""The lists of the reference that the build generates: each belongs to a page, and none misses a thing."""
+"""The generated lists of the reference: each is on a page, as the code is now, and none misses a thing."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def generated() -> ModuleType:
 def test_every_list_is_on_a_page_and_every_page_asks_for_a_list_that_exists(generated: ModuleType) -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
     assert set(re.findall(r"^<!-- generated: (.+) -->$", text, flags=re.MULTILINE)) == set(generated.LISTS)
+
+
+def test_the_pages_have_what_is_generated_now(generated: ModuleType) -> None:
+    outdated = [path.name for path, text in generated.pages().items() if generated.filled(text) != text]
+    assert outdated == [], "run: make lists"
+
+
+def test_the_sdk_is_there_with_every_parameter(generated: ModuleType) -> None:
+    text = (DOCS / "reference" / "sdk.md").read_text(encoding="utf-8")
+    for name in ("connect", "HLGraph.search", "HLGraph.ingest", "graph.facts.list", "graph.embeddings.switch"):
+        assert re.search(rf"^#+ (hlgraph\.)?{re.escape(name)}$", text, flags=re.MULTILINE), name
+    assert "\n- `where`: filter over the metadata of sources" in text
+    assert not re.search(r":(class|func|meth|data|mod):|^-{3,}$", text, flags=re.MULTILINE)
 
 
 def test_the_settings_name_every_variable(generated: ModuleType) -> None:
