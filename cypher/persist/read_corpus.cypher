@@ -1,6 +1,6 @@
 // One corpus as in read_corpora, found by its name: what is read does not grow with the number of corpora. No row: no such corpus.
 // params: corpus
-// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, newest
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, has_acl, newest
 MATCH (c:Corpus {name: $corpus})
 WHERE c.arriving IS NULL
 CALL (c) {
@@ -11,4 +11,5 @@ CALL (c) {
 }
 RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
   c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs,
-  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets, COLLECT { MATCH (m:Migration) RETURN max(m.version) }[0] AS newest
+  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets,
+  EXISTS { MATCH (s:Source) WHERE s.corpus = c.name AND s.has_acl IS NOT NULL } AS has_acl, COLLECT { MATCH (m:Migration) RETURN max(m.version) }[0] AS newest

@@ -1,8 +1,7 @@
-// A corpus as in persist/read_corpus, and what a process asks once: the migrations that ran in the database, and the fields
-// of the metadata of its sources as in admin/list_fields. One round trip in place of three; no row: no such corpus. The migrations
-// are read for the corpus that was found, and only then: hence the condition on it.
+// A corpus as in persist/read_corpus, and what a process asks once: the migrations that ran in the database. One round trip in
+// place of two; no row: no such corpus. The migrations are read for the corpus that was found, and only then: hence the condition on it.
 // params: corpus
-// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, applied, fields
+// columns: name, version, stamp, embedding, dimensions, staged, renewed_to, calibration, co_occurs, ids, vector_sets, has_acl, applied
 MATCH (c:Corpus {name: $corpus})
 WHERE c.arriving IS NULL
 CALL (c) {
@@ -17,13 +16,7 @@ CALL (c) {
   WITH m ORDER BY m.version
   RETURN collect(m {.version, .name, .checksum, .applied_at, .hlgraph_version}) AS applied
 }
-CALL (c) {
-  MATCH (s:Source)
-  WHERE s.corpus = c.name AND s.id >= ''
-  UNWIND s.metadata_keys AS field
-  WITH field, collect(DISTINCT valueType(s['meta_' + field])) AS types ORDER BY field
-  RETURN collect({field: field, types: types}) AS fields
-}
 RETURN c.name AS name, c.version AS version, c.stamp AS stamp, c.embedding AS embedding, c.dimensions AS dimensions, staged,
   c.renewed_to AS renewed_to, c.calibration AS calibration, c.co_occurs AS co_occurs,
-  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets, applied, fields
+  coalesce(c.ids, 1) AS ids, c.vector_sets AS vector_sets,
+  EXISTS { MATCH (s:Source) WHERE s.corpus = c.name AND s.has_acl IS NOT NULL } AS has_acl, applied

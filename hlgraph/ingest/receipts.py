@@ -28,7 +28,7 @@ import numpy as np
 
 from hlgraph import progress
 from hlgraph.errors import InputError, StoreCorruptError, StoreError, StoreUnavailableError
-from hlgraph.ids import checksum
+from hlgraph.ids import HISTORY, checksum
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.journal import resume
 from hlgraph.records import Chunk, Kind, Record, Source
@@ -333,21 +333,32 @@ class ReceiptDraft:
                 resume(pending, self._stores, corpus=corpus, noted=self.published)
 
     def check(self) -> tuple[Receipt, ...]:
-        """The receipts of the file. Raises InputError unless the next receipt of the corpus can be appended to them."""
+        """The receipts of the file, before anything is deleted.
+
+        Raises InputError unless the next receipt of the corpus can be appended to them.
+        """
+        try:
+            return self._read()
+        except InputError as error:
+            beside = "; the versions of the sources have a receipt of their own, FILE.history"
+            is_past = self._settings.corpus.endswith(HISTORY)
+            raise InputError(f"{error}{beside if is_past else ''}; nothing was deleted") from error
+
+    def _read(self) -> tuple[Receipt, ...]:
         path, corpus = self._path, self._settings.corpus
         if not path.parent.is_dir():
-            raise InputError(f"{path}: the folder {path.parent} does not exist; create it first; nothing was deleted")
+            raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
         is_there = os.path.lexists(path)
         if is_there and not path.is_file():
-            raise InputError(f"{path}: not a file; give another name for the receipt; nothing was deleted")
+            raise InputError(f"{path}: not a file; give another name for the receipt")
         if not os.access(path.parent, os.W_OK) or (is_there and not os.access(path, os.W_OK)):
-            raise InputError(f"{path}: cannot be written; give another name for the receipt; nothing was deleted")
+            raise InputError(f"{path}: cannot be written; give another name for the receipt")
         receipts = read_receipts(path) if is_there else ()
         last = self._retention.last_receipt(corpus)
         if not joined(receipts, last, path=path, corpus=corpus):
             raise InputError(
                 f"{path}: ends with receipt {receipts[-1].number}, but the last one of corpus {corpus!r} is number {last.number}; "
-                "give the file that ends with it, or a new one; nothing was deleted"
+                "give the file that ends with it, or a new one"
             )
         return receipts
 
@@ -538,7 +549,7 @@ class ReceiptDraft:
 
     def _append(self, disk: Mapping[str, Any]) -> Receipt:
         corpus = self._settings.corpus
-        receipts, last = self.check(), self._retention.last_receipt(corpus)
+        receipts, last = self._read(), self._retention.last_receipt(corpus)
         before = receipts[-1].mark if receipts else last
         asked: dict[str, Any] = {**self._asked, "names": self._names} if self._has_uris else self._asked
         content = {

@@ -133,6 +133,31 @@ def test_rows_are_held_back_only_where_something_is_deleted(
     assert {name for name in eager if not _deletes(name)} == set(allowed)
 
 
+@pytest.mark.parametrize("query", ["persist/read_corpus", "retrieve/open_corpus"])
+def test_whether_a_corpus_has_groups_costs_the_same_for_any_number_of_sources(
+    session: neo4j.Session, query: str
+) -> None:
+    """Every search asks it. Two corpora of 3,000 sources, of which one has groups."""
+    rows = "UNWIND range(1, 3000) AS n CREATE (:Source {id: $name + n, corpus: $name, metadata_keys: $keys, has_acl: $has_acl})"
+    reads = {}
+    for name, has_acl in (("closed", True), ("open", None)):
+        keys = ["acl"] if has_acl else ["year"]
+        session.run("CREATE (:Corpus {name: $name, version: 1})", name=name).consume()
+        session.run(rows, name=name, keys=keys, has_acl=has_acl).consume()
+        result = session.run(f"PROFILE {queries.load(query).text}", corpus=name)  # type: ignore[arg-type]
+        assert result.single(strict=True)["has_acl"] is bool(has_acl)
+        reads[name] = _rows_read(result.consume().profile)
+    session.run(
+        "MATCH (s:Source|Corpus) WHERE coalesce(s.corpus, s.name) IN $names DELETE s", names=list(reads)
+    ).consume()
+    assert max(reads.values()) < 100
+
+
+def _rows_read(profile: Any) -> int:
+    """The rows that all operators of a profiled query passed on."""
+    return int(profile["rows"]) + sum(map(_rows_read, profile.get("children") or ()))
+
+
 @pytest.mark.parametrize(
     ("statement", "operator"),
     [

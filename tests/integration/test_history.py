@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
@@ -440,6 +441,14 @@ def test_a_receipt_is_written_only_if_nothing_is_kept(graph: HLGraph) -> None:
     Path("docs").mkdir()
     with pytest.raises(InputError, match="--history"):
         graph.ingest("docs", delete_missing=True, receipt="r.jsonl")
+    other = graph.in_corpus("other")
+    other.ingest([OTHER], keep_history=True)
+    other.delete(OTHER.uri, history=True, receipt="other.jsonl")
+    shutil.copy("other.jsonl.history", "r.jsonl.history")
+    with pytest.raises(InputError, match=r"not of 'default@history'.* own, FILE\.history; nothing was deleted$"):
+        graph.delete("doc:works", history=True, receipt="r.jsonl")
+    assert not Path("r.jsonl").exists()
+    Path("r.jsonl.history").unlink()
     assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 2
     report = graph.delete("doc:works", history=True, receipt="r.jsonl")
     assert report.receipt is not None

@@ -57,6 +57,7 @@ from hlgraph.stores.protocols import (
     check_base,
 )
 from hlgraph.stores.trace import pulling
+from hlgraph.text import ACL
 from hlgraph.where import BUILT_IN_FIELDS, Where, check_fields
 
 if TYPE_CHECKING:
@@ -74,13 +75,17 @@ _TYPES = {"STRING": "text", "INTEGER": "number", "FLOAT": "number", "BOOLEAN": "
 class Fields(Mapping[str, frozenset[str]]):
     """The metadata fields under the names that filters use; read at first use, since the query reads every source.
 
+    Whether the sources name groups is known without it.
+
     Parameters
     ----------
     read : reads rows of ``admin/list_fields``
+    has_acl : whether a source names groups
     """
 
-    def __init__(self, read: Callable[[], Sequence[Row]]) -> None:
+    def __init__(self, read: Callable[[], Sequence[Row]], *, has_acl: bool) -> None:
         self._read = read
+        self._has_acl = has_acl
         self._types: dict[str, frozenset[str]] = {}
 
     def _loaded(self) -> dict[str, frozenset[str]]:
@@ -92,6 +97,9 @@ class Fields(Mapping[str, frozenset[str]]):
 
     def __getitem__(self, name: str) -> frozenset[str]:
         return self._loaded()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return self._has_acl if name == ACL else name in self._loaded()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._loaded())
@@ -213,7 +221,7 @@ class Corpora:
         cached = self._cached.get(name)
         if cached is None or (cached.version, cached.state) != (version, state):
             read = functools.partial(self._server.ask, "admin/list_fields", corpus=name)
-            fields = Fields((lambda: row["fields"]) if "fields" in row else read)
+            fields = Fields(read, has_acl=row["has_acl"])
             cached = CorpusStats(name, version, row["embedding"], row["dimensions"], fields=fields, state=state)
         records, relationships = cached.records, cached.relationships
         if has_counts and not records:

@@ -13,6 +13,7 @@ import msgspec
 from hlgraph.change import Change
 from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, MetadataValue, Record, Source, Statement, Topic
 from hlgraph.stores.neo4j.server import Row
+from hlgraph.text import ACL
 
 PLURAL: Mapping[Kind, str] = {
     Kind.SOURCE: "sources",
@@ -68,7 +69,10 @@ def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
 
 
 def source_rows(change: Change) -> list[Row]:
-    """Rows of sources; metadata is stored as JSON and, if Neo4j supports the value, as properties ``meta_<field>`` for analysts."""
+    """Rows of sources; metadata is stored as JSON and, if Neo4j supports the value, as properties ``meta_<field>`` for analysts.
+
+    Sources with groups have ``has_acl``, by which :class:`hlgraph.stores.neo4j.graph.Fields` tells a corpus with groups.
+    """
     rows: list[Row] = []
     for item in sorted(change.sources, key=lambda source: source.id):
         shown = {f"meta_{key}": _shown(value) for key, value in item.metadata.items()}
@@ -78,6 +82,8 @@ def source_rows(change: Change) -> list[Row]:
             "metadata": json.dumps(dict(item.metadata), ensure_ascii=False, sort_keys=True),
             "metadata_keys": sorted(item.metadata),
         }
+        if ACL in item.metadata:
+            properties["has_acl"] = True
         rows.append({"id": item.id, "properties": properties})
     return rows
 
