@@ -457,15 +457,15 @@ class _Pool:
         self.sources = [piece.source.id for piece in evidence]
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
-        self.is_compound = _COMPOUND.search(question) is not None
-        self.question, self.evidence = question, evidence
+        self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
         extent = _extent(question)
         self.has_kind = np.array(
             [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
         )
         noun = _WHICH.search(question)
-        has_noun = [noun is not None and noun[1] not in LIGHT and Statements([text]).has(noun[1]) for text in bodies]
+        statements = [Statements([text]) for text in bodies]
+        has_noun = [noun is not None and noun[1] not in LIGHT and said.has(noun[1]) for said in statements]
         if measured := _EXTENT_ASKED.search(question):
             measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
             has_noun = [not measures.isdisjoint(words(text)) for text in bodies]
@@ -473,7 +473,7 @@ class _Pool:
             unnamed = [noun[1] in _DEFINITE.findall(text) and text.count(noun[1]) == 1 for text in bodies]
             self.has_kind &= ~np.array(unnamed)
             has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
-        own = _met(constraints.all, [Statements([text]) for text in bodies])
+        own = _met(constraints.all, statements)
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
         self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hlgraph.text import STOP_WORDS, fold, folded_words, numbers, sentences
 
@@ -35,6 +36,7 @@ _NEGATIONS = frozenset(_NEGATING.split())
 _NOT_ALONE = frozenset({"only", "just", "merely"})  # "not only" denies nothing that follows
 _EMPTY = _NOT_ALONE | {"longer", "yes"}
 _UNTIL = 6  # number of words after "not" before an "until": "was not opened until 1937" says that it was opened
+_KEPT = 4_096  # texts whose content is in memory: an answer reads each piece of its evidence several times
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
@@ -268,10 +270,26 @@ def _bare(word: str) -> str:
 
 
 def _read(*texts: str) -> _Words:
+    """The content of texts together. It is not to be changed: that of one text is in the cache."""
+    if len(texts) == 1:
+        return _read_text(texts[0])
     content = _Words()
-    for text in texts:
-        for start, end in sentences(text):
-            _read_sentence(text[start:end], content)
+    for one in map(_read_text, texts):
+        content.names += one.names
+        content.numbers += one.numbers
+        content.plain += one.plain
+        content.said |= one.said
+        content.denied |= one.denied
+        for word, negated in one.negated.items():
+            content.negated.setdefault(word, set()).update(negated)
+    return content
+
+
+@lru_cache(_KEPT)
+def _read_text(text: str) -> _Words:
+    content = _Words()
+    for start, end in sentences(text):
+        _read_sentence(text[start:end], content)
     return content
 
 

@@ -203,6 +203,7 @@ class Keys:
 
     def __init__(self, state: StateFile) -> None:
         self._state = state
+        self._has_any = False
 
     def add(
         self,
@@ -280,8 +281,10 @@ class Keys:
     @property
     def has_any(self) -> bool:
         """Whether there is a key, or was one: a server whose keys are all revoked is not open again."""
-        with self._state.reading() as connection:
-            return connection.execute("SELECT 1 FROM api_key LIMIT 1").fetchone() is not None
+        if not self._has_any:  # no key is ever removed
+            with self._state.reading() as connection:
+                self._has_any = connection.execute("SELECT 1 FROM api_key LIMIT 1").fetchone() is not None
+        return self._has_any
 
     def principal(self, text: str) -> Principal:
         """Who asks with this key. Raises CredentialError if it is not valid, whatever the reason is."""

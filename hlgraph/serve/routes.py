@@ -47,6 +47,7 @@ with needs_extra("server", "hlgraph serve"):
     from sse_starlette import EventSourceResponse, ServerSentEvent
     from starlette.datastructures import UploadFile
     from starlette.exceptions import HTTPException
+    from starlette.routing import Route as StarletteRoute
 
 if TYPE_CHECKING:
     from hlgraph.serve.application import Metrics
@@ -118,7 +119,8 @@ class Gate:
         DeadlineError : it took too long
         """
         try:
-            return await asyncio.wait_for(asyncio.shield(self.begin(work)), seconds)
+            async with asyncio.timeout(seconds):
+                return await asyncio.shield(self.begin(work))
         except TimeoutError as error:
             raise DeadlineError(f"the call took longer than {seconds:g} s; ask for less, or ask again later") from error
 
@@ -589,7 +591,8 @@ async def events_of(server: Server, make: Callable[[], Iterator[T]]) -> AsyncIte
     try:
         while True:
             try:
-                item = await asyncio.wait_for(queue.get(), seconds)
+                async with asyncio.timeout(seconds):
+                    item = await queue.get()
             except TimeoutError:
                 item = DeadlineError(f"nothing came for {seconds:g} s; ask for less, or ask again later")
             if item is _END:
@@ -807,7 +810,7 @@ def add_routes(
     async def openapi(_: Request) -> Response:
         return Response(document, 200, None, JSON)
 
-    app.add_api_route("/v1/openapi.json", openapi, methods=["GET"], include_in_schema=False)
+    app.router.routes.append(StarletteRoute("/v1/openapi.json", openapi))
 
 
 def add(app: FastAPI, route: Route, *, endpoint: Callable[[Request], Any]) -> None:
@@ -819,9 +822,7 @@ def add(app: FastAPI, route: Route, *, endpoint: Callable[[Request], Any]) -> No
     route : the route
     endpoint : answers its requests
     """
-    app.add_api_route(
-        f"/v1{route.path}", endpoint, methods=[route.method], include_in_schema=False, response_model=None
-    )
+    app.router.routes.append(StarletteRoute(f"/v1{route.path}", endpoint, methods=[route.method]))
 
 
 def _probes(server: Server) -> dict[str, Callable[[Request], Any]]:
