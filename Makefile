@@ -23,6 +23,7 @@ SBOM := .hlgraph/sbom.cdx.json
 ALIGN := .hlgraph/venv-align
 ALIGN_STAMP := $(ALIGN)/.installed
 PACKAGES_OF = "$$($(1)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+EXPLORER := hlgraph/serve/explorer
 DEMO_STORE := hlgraph://./.hlgraph/demo
 # Processes that run tests.
 WORKERS ?= 4
@@ -36,12 +37,13 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
+.PHONY: help setup browser explorer demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make setup   a virtual environment in $(VENV) with everything for development, and the local models"
-	@echo "make browser  a Chromium for the tests of pages, where apt can install one"
+	@echo "make browser  a Chromium and npm for the tests of pages, where apt can install them"
+	@echo "make explorer  the page of hlgraph serve, built from hlgraph/serve/explorer/src"
 	@echo "make demo    ingest the samples into an embedded store and answer a question"
 	@echo "make check   audit, format, lint, types, architecture, docs; every test can be imported"
 	@echo "make audit   known vulnerabilities and licences of what hlgraph needs when it runs, and its bill of materials"
@@ -83,6 +85,11 @@ setup: $(DEV_STAMP)
 browser:
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
 	{ apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "no Chromium, and apt cannot install it here"
+	@command -v npm >/dev/null || { apt-get update -qq && apt-get install -y -qq nodejs npm >/dev/null; } || echo "no npm, and apt cannot install it here"
+
+# What it writes is part of the repository; a test builds it again from the lockfile and compares.
+explorer:
+	cd $(EXPLORER) && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 
 demo: $(DEMO_STAMP)
 	$(RUN)/hlgraph --store $(DEMO_STORE) ingest hlgraph/samples

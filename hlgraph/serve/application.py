@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import gzip
+import hashlib
 import multiprocessing
 import os
 import re
@@ -66,6 +68,18 @@ _HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _NO_CONTENT: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_PAGE: Final = Path(__file__).parent / "explorer" / "dist"
+_PAGE_KINDS: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_PAGE_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
 _LOOPBACK: Final = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 
 
@@ -137,6 +151,10 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     add_routes(app, server, more=completions.ROUTES, examples=completions.EXAMPLES)
     completions.add_routes(app, server)
     app.router.routes.append(Route(agents.path, agents, methods=["POST"]))
+    for path in sorted(_PAGE.iterdir()):
+        app.router.routes.append(
+            Route("/" if path.name == "index.html" else f"/{path.name}", PageFile(path), methods=["GET"])
+        )
     app.add_exception_handler(HLGraphError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
     app.add_middleware(Shell, server=server)
@@ -177,6 +195,38 @@ class AgentsEndpoint:
         request = Request(scope, receive)
         request.state.who = await who_asks(self._server, request)
         await self.sessions.handle_request(scope, receive, send)
+
+
+class PageFile:
+    """A file of the page at ``/``, which needs no key: the page asks ``/v1`` for all that it shows.
+
+    Parameters
+    ----------
+    path : the file, which esbuild wrote (``make explorer``)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._content = path.read_bytes()
+        self._packed = gzip.compress(self._content, mtime=0)
+        self._tag = hashlib.sha256(self._content).hexdigest()[:32]
+        self._kind = _PAGE_KINDS[path.suffix]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the protocol of ASGI."""
+        request = Request(scope)
+        is_packed = "gzip" in request.headers.get("accept-encoding", "")
+        tag = f'"{self._tag}-gzip"' if is_packed else f'"{self._tag}"'
+        headers = {
+            "etag": tag,
+            "cache-control": "no-cache",
+            "vary": "accept-encoding",
+            "content-security-policy": _PAGE_POLICY,
+        }
+        is_known = tag in re.split(r"\s*,\s*", request.headers.get("if-none-match", "").replace("W/", ""))
+        if is_packed and not is_known:
+            headers["content-encoding"] = "gzip"
+        content = b"" if is_known else self._packed if is_packed else self._content
+        await Response(content, 304 if is_known else 200, headers, self._kind)(scope, receive, send)
 
 
 class Shell:
