@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import linkage
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hlgraph.algorithms import check
 from hlgraph.errors import InputError, needs_extra
@@ -272,6 +270,8 @@ def _divide(
 
 def _cut(matrix: Csr, max_size: int) -> NDArray[np.int64]:
     """Parts of nearly equal size, at most ``max_size``: nodes in an order that keeps neighbours close, cut evenly."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     size = matrix.shape[0]
     order = reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=True)
     labels = np.empty(size, dtype=np.int64)
@@ -310,6 +310,8 @@ def partition(vectors: NDArray[np.floating], groups: int) -> list[NDArray[np.int
     >>> partition(np.array([[1, 0], [0, 1], [1, 0.1], [0.1, 1]]), 2)
     [array([0, 2]), array([1, 3])]
     """
+    from scipy.cluster.hierarchy import linkage  # with it comes much that no other function needs
+
     check.at_least(1, groups=groups)
     if vectors.ndim != 2:
         raise InputError(f"the vectors have the shape {vectors.shape}; it must be (n, d)")

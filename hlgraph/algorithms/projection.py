@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 from hlgraph.records import Kind, Relationship
 from hlgraph.subgraph import Csr, Subgraph, block
@@ -147,12 +146,12 @@ def incidence(graph: Subgraph, *, synonyms: float | None = None) -> Incidence:
     synonyms : entities that SYNONYM edges of at least this similarity join, directly or in a chain, count as one: the first of
         them by id stands for all, and no statement mentions the others. None: each entity is its own
     """
+    from scipy.sparse.csgraph import connected_components
+
     statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
     mentions = _binary(block(graph.edges[Relationship.MENTIONS], statements, columns=entities))
     if synonyms is not None:
-        _, group = csgraph.connected_components(
-            _joined(graph, Relationship.SYNONYM, entities, least=synonyms), directed=False
-        )
+        _, group = connected_components(_joined(graph, Relationship.SYNONYM, entities, least=synonyms), directed=False)
         _, first = np.unique(group, return_index=True)
         rows = np.repeat(np.arange(len(statements)), np.diff(mentions.indptr))
         named = (mentions.data, (rows, first[group][mentions.indices]))
@@ -315,6 +314,8 @@ def find_twins(adjacency: Csr) -> Twins:
     array([[0., 2.],
            [2., 0.]])
     """
+    from scipy.sparse.csgraph import connected_components
+
     size = adjacency.shape[0]
     rows = np.repeat(np.arange(size), np.diff(adjacency.indptr))
     columns = adjacency.indices
@@ -331,7 +332,7 @@ def find_twins(adjacency: Csr) -> Twins:
     a = np.concatenate([rows[is_joined], order[1:][is_equal]])
     b = np.concatenate([columns[is_joined], order[:-1][is_equal]])
     links = sp.csr_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(size, size))
-    count, of = csgraph.connected_components(links, directed=False)
+    count, of = connected_components(links, directed=False)
     of = of.astype(np.intp)
     loops = np.zeros(count)
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()

@@ -13,15 +13,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
-from hlgraph.ingest.history import AsOf, history_of, known_moment, refuse_own_fields
 from hlgraph.sdk.arguments import parsed
 from hlgraph.stores.protocols import GraphStore, Stores
 from hlgraph.stores.queries import Limits, Parameter, ParameterValue, Query, Table, names, parse
 from hlgraph.stores.queries import load as load_own
 from hlgraph.stores.trace import literal
 from hlgraph.where import narrowed, to_text
+
+if TYPE_CHECKING:
+    from hlgraph.ingest.history import AsOf
 
 _STAGE = "analyst/"
 _SUFFIX = ".cypher"
@@ -243,6 +246,8 @@ def then(
     ------
     InputError : the query has no filter, no history is kept, or the moment is outside it
     """
+    from hlgraph.ingest.history import history_of, known_moment, refuse_own_fields
+
     filtering = {parameter.name: parameter.kind for parameter in query.parameters}
     if filtering.get("where") != "filter" or "corpus" not in filtering:
         raise InputError(f"{short_name(query)} has no parameters where and corpus, so it cannot be asked of the past")
