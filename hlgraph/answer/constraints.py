@@ -69,6 +69,7 @@ _SIGNS = {
     for word in words_of.split()
 }
 _SHORT_STEM = 5
+_KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(
     r"(?:e[drns]?|ers|ings?|[sdrnty]|ly|al|ic|ions?|ie[sdr]|ish|ist|ain|ors?|an|ian|ive|ity|ous|age|ful|ant|ent|nt|ary|ure|ese|ate)?"
 )
@@ -192,6 +193,12 @@ class Statements:
     def denies(self, text: str) -> bool:
         """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
         return self._wording.contradicts(text)
+
+
+@lru_cache(_KEPT)
+def statement(text: str) -> Statements:
+    """One text in which constraints are looked up; an answer looks at each of its pieces several times."""
+    return Statements([text])
 
 
 def _is_inflected(one: str, other: str) -> bool:
@@ -492,15 +499,15 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
         return False
     rest = text
     for owner in owners:
-        thing = Statements([owner["thing"]])
+        thing = statement(owner["thing"])
         if any(thing.has(word) for word in constraints.words):
             return False
         rest = rest.replace(owner[0], " ")
-    return not any(map(Statements([rest]).has, names))
+    return not any(map(statement(rest).has, names))
 
 
 def _has_all(text: str, names: Sequence[str]) -> bool:
-    said = Statements([text])
+    said = statement(text)
     return all(map(said.has, names))
 
 
@@ -541,7 +548,7 @@ def _is_after_not_before(question: str, text: str) -> bool:
 def _is_elsewhere(question: str, text: str) -> bool:
     """Whether a text has another name, or the opposite preposition, after each word of the question that has a name after it."""
     for verb, preposition in _FOR_OR_AGAINST.findall(question):
-        said = {own for word, own in _FOR_OR_AGAINST.findall(text) if Statements([word]).has(verb)}
+        said = {own for word, own in _FOR_OR_AGAINST.findall(text) if statement(word).has(verb)}
         if _OPPOSITE[preposition] in said and preposition not in said:
             return True
     return any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
@@ -558,9 +565,9 @@ def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
         for place in re.finditer(
             rf"([^\W\d_]+) (?:{_ALIKE.get(preposition, preposition)}) (?=(?:the )?[^\W\d_a-z])", text
         )
-        if Statements([place[1].lower()]).has(word)
+        if statement(place[1].lower()).has(word)
     ]
-    return bool(parts) and not any(Statements([part]).has(own) for part in parts for own in name.split())
+    return bool(parts) and not any(statement(part).has(own) for part in parts for own in name.split())
 
 
 def _roles(question: str) -> Iterator[tuple[str, str, bool]]:
@@ -603,4 +610,4 @@ def _role(text: str, name: str, verb: str) -> bool | None:
 def _is_form(token: str, verb: str) -> bool:
     """Whether a word of a text is a form of a verb, or of one that means the same and begins alike, such as "bought" for "buy"."""
     is_verb = token.islower() and token[0] == verb[0] and not token.endswith(_NO_VERB)
-    return is_verb and Statements([token]).has(verb)
+    return is_verb and statement(token).has(verb)

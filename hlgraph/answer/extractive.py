@@ -29,6 +29,7 @@ from hlgraph.answer.constraints import (
     is_slight,
     is_unreal,
     lacking,
+    statement,
     weight,
 )
 from hlgraph.answer.forms import (
@@ -255,7 +256,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if has_expected(kind, text, asked=asked):
         match = _HOW_MANY.search(question)
         nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
-        return all(map(Statements([text]).has, nouns))
+        return all(map(statement(text).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
@@ -316,7 +317,7 @@ def _echoes(question: str, text: str) -> bool:
         return False
     starts = (at for at in range(1, len(said) - len(tail) + 1) if said[at + 1 : at + len(tail)] == tail[1:])
     return any(
-        said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or Statements([said[at]]).has(tail[0])) for at in starts
+        said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
     )
 
 
@@ -464,7 +465,7 @@ class _Pool:
             [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
         )
         noun = _WHICH.search(question)
-        statements = [Statements([text]) for text in bodies]
+        statements = [statement(text) for text in bodies]
         has_noun = [noun is not None and noun[1] not in LIGHT and said.has(noun[1]) for said in statements]
         if measured := _EXTENT_ASKED.search(question):
             measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
@@ -736,7 +737,7 @@ def _is_other(question: str, piece: Evidence) -> bool:
     body, constraints = body_of(piece), constraints_of(question)
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
-        or Statements([piece.text]).denies(question)
+        or statement(piece.text).denies(question)
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)

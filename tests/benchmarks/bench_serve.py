@@ -7,19 +7,22 @@ of the server are compared before and after all calls. ``--minutes N`` also asks
 from __future__ import annotations
 
 import argparse
+import asyncio
 import http.client
 import itertools
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import uvloop
 from server_process import ServerProcess, running
 
 import hlgraph
@@ -27,8 +30,9 @@ import hlgraph
 SAMPLES = Path(hlgraph.__file__).parent / "samples"
 QUESTIONS = Path(__file__).parents[1] / "data" / "sample_questions.jsonl"
 CLIENTS = 32
-ROUNDS = {"chunk": 20, "auto": 2}
-CALLS = {"chunk": 320, "auto": 96}  # of all clients together
+ROUNDS = {"chunk": 20, "auto": 6}
+CALLS = {"chunk": 320, "auto": 64}  # of all clients together, in one turn
+TURNS = 5
 STRATEGIES = ("chunk", "auto")
 _NEW = itertools.count()
 
@@ -109,7 +113,9 @@ def one_caller(graph: hlgraph.HLGraph, server: ServerProcess, questions: Sequenc
         costs.append((processor_time(pid) - start) / (ROUNDS[strategy] * len(questions)))
     client.close()
     said += f"processor: SDK {costs[0]:.2f} ms, server {costs[1]:.2f} ms; "
-    say(said + f"HTTP adds {http50 - p50:.2f} ms to the p50 (at most 3), {http95 - p95:.2f} ms to the p95 (at most 10)")
+    pairs = statistics.median(each - alone for each, alone in zip(over, own, strict=True))
+    said += f"HTTP adds {http50 - p50:.2f} ms to the p50 (at most 3; pair by pair {pairs:.2f}), "
+    say(f"{said}{http95 - p95:.2f} ms to the p95 (at most 10)")
 
 
 def many(
@@ -133,23 +139,71 @@ def many(
     return calls / (time.perf_counter() - start), times
 
 
-def many_callers(graph: hlgraph.HLGraph, url: str, questions: Sequence[str], *, strategy: str) -> None:
-    """32 callers at once: of the SDK in this process, then of the server."""
+async def _client(url: str, requests: Iterator[bytes], times: list[float]) -> None:
+    """One connection, which sends the next request as soon as it has the answer to the last."""
+    address = urlsplit(url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=1 << 20)
+    for request in requests:
+        start = time.perf_counter()
+        writer.write(request)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        assert head.startswith(b"http/1.1 200"), head
+        await reader.readexactly(int(head.partition(b"content-length:")[2].partition(b"\r")[0]))
+        times.append((time.perf_counter() - start) * 1_000)
+    writer.close()
 
-    def over_http(_: int) -> Callable[[str], object]:
-        client = Client(url)
-        return lambda question: client.post("search", {"question": question, "strategy": strategy})
 
-    rates: list[float] = []
-    for _ in range(2):  # the first run warms both
-        own, _ = many(
-            lambda _: lambda question: graph.search(question, strategy=strategy), questions, calls=CALLS[strategy]
+def clients(url: str) -> None:
+    """Send the requests on standard input from 32 connections; print the calls per second, and the time of each call."""
+    given = json.load(sys.stdin)
+    host, times = urlsplit(url).netloc, list[float]()
+    requests = []
+    for path, body in given:
+        content = b"" if body is None else json.dumps(body).encode()
+        head = (
+            f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
         )
-        over, times = many(over_http, questions, calls=CALLS[strategy])
-        rates.append(over / own)
-    p50, p95, worst = spread(times)
-    said = f"{strategy:6} {CLIENTS} callers: SDK {own:.0f}/s, HTTP {over:.0f}/s, ratio {rates[-1]:.2f} (at least .9); "
-    say(said + f"p50 {p50:.0f} p95 {p95:.0f} max {worst:.0f} ms, max/p50 {worst / p50:.1f} (at most 5)")
+        requests.append(f"{head}content-length: {len(content)}\r\n\r\n".encode() + content)
+    left = iter(requests)
+
+    async def run() -> float:
+        start = time.perf_counter()
+        await asyncio.gather(*(_client(url, left, times) for _ in range(CLIENTS)))
+        return len(requests) / (time.perf_counter() - start)
+
+    say(json.dumps((uvloop.run(run()), times)))
+
+
+def over_http(url: str, requests: Sequence[tuple[str, object]]) -> tuple[float, list[float]]:
+    """Calls per second of 32 connections of another process, and the time of each call."""
+    command = [sys.executable, __file__, "--clients", url]
+    ran = subprocess.run(command, input=json.dumps(requests), capture_output=True, text=True, check=True)
+    rate, times = json.loads(ran.stdout)
+    return rate, times
+
+
+def many_callers(graph: hlgraph.HLGraph, server: ServerProcess, questions: Sequence[str], *, strategy: str) -> None:
+    """32 callers at once, by turns: of the SDK in this process, then of the server, whose clients are a process of their own."""
+    path, calls = "/v1/corpora/default/search", CALLS[strategy]
+    ratios, costs, times, slowest = list[float](), [[0.0], [0.0]], list[float](), list[float]()
+    for number in range(TURNS + 1):
+        before = processor_time(os.getpid()), processor_time(server.process.pid)
+        own, _ = many(lambda _: lambda question: graph.search(question, strategy=strategy), questions, calls=calls)
+        asked = [f"{questions[at % len(questions)]} ({next(_NEW)})" for at in range(calls)]
+        after = processor_time(os.getpid())
+        over, times = over_http(server.url, [(path, {"question": text, "strategy": strategy}) for text in asked])
+        if number:  # the first turn warms both
+            ratios.append(over / own)
+            costs[0].append((after - before[0]) / calls)
+            costs[1].append((processor_time(server.process.pid) - before[1]) / calls)
+            slowest.append(max(times) / statistics.median(times))
+    floor, _ = over_http(server.url, [("/v1/health", None)] * 2_000)
+    said = f"{strategy:6} {CLIENTS} callers: SDK {own:.0f}/s, HTTP {over:.0f}/s, ratio p50 of {TURNS} turns "
+    said += f"{statistics.median(ratios):.2f} (at least .9), {min(ratios):.2f} to {max(ratios):.2f}; "
+    said += f"slowest/p50 {statistics.median(slowest):.1f}, at most {max(slowest):.1f} (at most 5); processor: SDK "
+    say(
+        f"{said}{statistics.median(costs[0][1:]):.1f} ms, server {statistics.median(costs[1][1:]):.1f} ms; /v1/health {floor:.0f}/s"
+    )
 
 
 def first_sentence(url: str, questions: Sequence[str]) -> None:
@@ -198,7 +252,12 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=0.0)
-    minutes = parser.parse_args().minutes
+    parser.add_argument("--clients", metavar="URL", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.clients:
+        clients(given.clients)
+        return
+    minutes = given.minutes
     questions = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()][:12]
     with tempfile.TemporaryDirectory() as folder, hlgraph.connect(f"hlgraph://{folder}/store") as graph:
         graph.ingest([SAMPLES])
@@ -207,7 +266,7 @@ def main() -> None:
                 one_caller(graph, server, questions, strategy=strategy)
             before = held_by(server)
             for strategy in STRATEGIES:
-                many_callers(graph, server.url, questions, strategy=strategy)
+                many_callers(graph, server, questions, strategy=strategy)
             first_sentence(server.url, questions)
             if minutes:
                 mixed(server, questions, minutes=minutes / 10)
