@@ -23,7 +23,7 @@ from hlgraph.ingest.history import prepare, record, refuse_history, refuse_recei
 from hlgraph.ingest.options import NO_ROWS, IngestOptions, chunker_of, extractor_of
 from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
-from hlgraph.read.discover import is_missing
+from hlgraph.read.discover import ADDRESS, DOWNLOAD, is_missing
 from hlgraph.read.outcomes import Files
 from hlgraph.read.rows import DataFrame, frame_rows, given_documents, plain_value
 from hlgraph.records import Document
@@ -124,10 +124,11 @@ def _plain(document: Document) -> Document:
 def _refuse_missing(entries: Sequence[str | Path | Document]) -> None:
     """Raise InputError if all entries are paths that do not exist."""
     if entries and all(not isinstance(entry, Document) and is_missing(str(entry)) for entry in entries):
-        raise InputError(
-            f"{str(entries[0])[:_SHOWN]!r}: there is no such file or folder, so nothing was ingested; give an existing path, or a "
-            "text as text="
-        )
+        first = str(entries[0])
+        is_address = ADDRESS.match(first)
+        reason = "no address is fetched" if is_address else "there is no such file or folder"
+        mend = DOWNLOAD if is_address else "give an existing path, or a text as text="
+        raise InputError(f"{first[:_SHOWN]!r}: {reason}, so nothing was ingested; {mend}")
 
 
 class Job(NamedTuple):

@@ -36,6 +36,9 @@ from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
 STDIN = "-"
 STDIN_URI = "stdin:"
+ADDRESS = re.compile(r"(?i)(?:https?|ftp|file|gs|az|abfss?)://")
+DOWNLOAD = "download it, and name the file"
+"""What helps against an address in place of a path."""
 _DATABASE = "hlgraph.db"  # in the folder of an embedded store
 _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
@@ -210,6 +213,9 @@ def _expand(path: str, format_name: str | None, files: Files, *, follow_links: b
         return
     if path.startswith("s3:/"):  # Path("s3://...") collapses the slashes
         yield failure(path, "has lost a slash", mend="give s3://bucket/key as text, not as a Path")
+        return
+    if ADDRESS.match(path):
+        yield failure(path, "is an address, and no address is fetched", mend=DOWNLOAD)
         return
     absolute = _absolute(path)
     try:

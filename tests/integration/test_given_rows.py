@@ -78,6 +78,8 @@ def test_a_path_that_is_none_is_an_error_before_anything_is_stored(graph: HLGrap
     for wrong in ("Mara Quill designed the bridge.", [tmp_path / "none"], ["gone.md", "also-gone/"]):
         with pytest.raises(InputError, match=r"no such file or folder, so nothing was ingested; .* text="):
             graph.ingest(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no address is fetched, so nothing was ingested; download it"):
+        graph.ingest("https://example.org/mill.html")
     (tmp_path / "a.txt").write_text("Mara Quill left.")
     report = graph.ingest([tmp_path / "a.txt", tmp_path / "none"])
     assert (report.sources_added, len(report.failed)) == (1, 1)

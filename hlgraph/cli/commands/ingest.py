@@ -42,7 +42,11 @@ app = typer.Typer()
 
 def existing(paths: list[str] | None) -> list[str] | None:
     """The paths, before anything is read. Raises InputError for one that is not there, and for a pattern without a file."""
+    from hlgraph.read.discover import ADDRESS, DOWNLOAD
+
     for path in paths or ():
+        if ADDRESS.match(path):
+            raise InputError(f"{path}: no address is fetched; nothing was read: {DOWNLOAD}")
         is_local = path != "-" and "://" not in path and not path.startswith("sql:")
         if is_local and not os.path.lexists(path) and not (glob.has_magic(path) and glob.glob(path, recursive=True)):  # noqa: PTH207 - as the reader does
             reason = "no file matches" if glob.has_magic(path) else "there is no such file or folder"

@@ -49,6 +49,10 @@ def test_every_option_that_an_error_may_name_is_an_option_of_a_command() -> None
     [
         (["ingest", "nowhere"], "'nowhere': there is no such file or folder; nothing was read"),
         (["ingest", ".", "no*.txt"], "'no*.txt': no file matches"),
+        (
+            ["ingest", "https://a.org/b"],
+            "https://a.org/b: no address is fetched; nothing was read: download it, and name the file",
+        ),
         (["plan", "nowhere"], "'nowhere': there is no such file"),
         (["domain", "infer", "nowhere"], "'nowhere': there is no such file"),
         (["extract", "export", "nowhere", "--out", "x"], "'nowhere': there is no such file"),

@@ -97,7 +97,7 @@ def test_the_image_of_hlgraph_runs_as_nobody_special_with_what_it_needs() -> Non
     assert asked
     assert set(asked[1].split(",")) <= extras.keys() - {"dev", "all"}
     assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["hlgraph"]
-    assert text.index("USER hlgraph") < text.index("ENTRYPOINT")
+    assert text.index("USER hlgraph") < text.index("RUN hlgraph models install") < text.index("ENTRYPOINT")
     assert all(re.search(r":\d+\.\d+", line) for line in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
     copied = [part for line in re.findall(r"^COPY (?!--from)(.+)", text, re.MULTILINE) for part in line.split()[:-1]]
     admitted = {line[1:] for line in (FOLDER.parent / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
