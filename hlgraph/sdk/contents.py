@@ -18,7 +18,7 @@ from hlgraph.ingest.history import AsOf, past_of
 from hlgraph.records import Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
-from hlgraph.sdk.arguments import checked, parsed
+from hlgraph.sdk.arguments import check_not_negative, checked, parsed
 from hlgraph.stores.one_state import repeated
 from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id
 from hlgraph.stores.trace import hasty
@@ -506,7 +506,13 @@ class Entities(Contents):
         return self._each(lambda after: self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of))
 
     def open(
-        self, name: str, *, where: AnyWhere | None = None, limit: int = PAGE, as_of: AsOf | None = None
+        self,
+        name: str,
+        *,
+        where: AnyWhere | None = None,
+        limit: int = PAGE,
+        skip: int = 0,
+        as_of: AsOf | None = None,
     ) -> EntityDetails:
         """One entity with its facts, their sources, its neighbours and the entities that were merged with it.
 
@@ -515,6 +521,7 @@ class Entities(Contents):
         name : its id, or any of its names as it is stored
         where : filter over the metadata of the sources that may be seen
         limit : number of facts and of neighbours (1 to 10,000)
+        skip : number of the first facts and neighbours that are left out
         as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
 
         Raises
@@ -522,6 +529,7 @@ class Entities(Contents):
         UnknownNameError : there is no such entity, or nothing that the caller may see mentions it
         """
         check_limit(limit)
+        check_not_negative(skip=skip)
 
         def read(reading: Reading) -> EntityDetails:
             ids = [name, *entity_ids(reading.scope.corpus, name)]
@@ -530,7 +538,7 @@ class Entities(Contents):
                 raise UnknownNameError(
                     f"{name}: corpus {self.corpus!r} has no entity of this name; hlgraph entities lists them"
                 )
-            return _opened(reading, entity, limit)
+            return _opened(reading, entity, slice(skip, skip + limit))
 
         return self._read(read, where=where, as_of=as_of)
 
@@ -539,7 +547,7 @@ def _entities(reading: Reading, ids: Sequence[str]) -> Sequence[Entity]:
     return tuple(reading.records(Kind.ENTITY, ids, record_type=Entity).values())
 
 
-def _opened(reading: Reading, entity: Entity, limit: int) -> EntityDetails:
+def _opened(reading: Reading, entity: Entity, part: slice) -> EntityDetails:
     group = reading.aliases().get(entity.id, (entity.id,))
     around = reading.stores.graph.pull(group, _AROUND, scope=reading.scope)
     own = set(group)
@@ -552,8 +560,8 @@ def _opened(reading: Reading, entity: Entity, limit: int) -> EntityDetails:
     mentions = links(around, Relationship.MENTIONS)
     statements = {statement for statement, end in mentions if end in own}
     beside = Counter(end for statement, end in mentions if statement in statements and end not in own)
-    best = sorted(facts, key=lambda fact: (-len(said[fact]), fact))[:limit]
-    nearest = sorted(beside, key=lambda end: (-beside[end], end))[:limit]
+    best = sorted(facts, key=lambda fact: (-len(said[fact]), fact))[part]
+    nearest = sorted(beside, key=lambda end: (-beside[end], end))[part]
     entities = reading.records(Kind.ENTITY, [*group, *nearest], record_type=Entity)
     return EntityDetails(
         entity,

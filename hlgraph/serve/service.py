@@ -422,7 +422,7 @@ class Records:
         asked : which of them
         """
         listed = self._service.whole(who, corpus).communities.find(
-            level=asked.level, k=asked.limit + 1, names=asked.names
+            level=asked.level, k=asked.limit, skip=asked.skip, names=asked.names
         )
         return shapes.CommunitiesFound(
             communities=tuple(
@@ -433,10 +433,44 @@ class Records:
                     parent_id=community.parent_id,
                     names=tuple(listed.names.get(community.id, ())),
                 )
-                for community in listed.communities[: asked.limit]
+                for community in listed.communities
             ),
+            total=listed.total,
             is_stale=listed.run is not None and listed.run.is_stale,
-            has_more=len(listed.communities) > asked.limit,
+            has_more=asked.skip + asked.limit < listed.total,
+        )
+
+    def map(self, who: Principal, corpus: str, *, asked: shapes.MapAsked) -> shapes.MapFound:
+        """The most linked entities of the communities, and the links between them.
+
+        Parameters
+        ----------
+        who : the caller
+        corpus : the corpus
+        asked : how many, and of which community
+        """
+        drawn = self._service.whole(who, corpus).communities.map(
+            community=asked.community, k=asked.limit, edges=asked.edges
+        )
+        nodes = tuple(
+            shapes.MapNode(
+                id=node.entity.id,
+                name=node.entity.name,
+                kind=node.entity.kind,
+                community_id=node.community_id,
+                degree=node.degree,
+            )
+            for node in drawn.nodes
+        )
+        return shapes.MapFound(
+            nodes=nodes,
+            edges=tuple(
+                shapes.MapEdge(start=nodes[start].id, end=nodes[end].id, weight=weight)
+                for start, end, weight in drawn.edges
+            ),
+            node_total=drawn.node_total,
+            edge_total=drawn.edge_total,
+            is_stale=drawn.run is not None and drawn.run.is_stale,
         )
 
     def summaries(self, who: Principal, corpus: str, *, asked: shapes.SummariesAsked) -> shapes.SummariesFound:
@@ -468,9 +502,10 @@ class Records:
         corpus : the corpus
         asked : which of them
         """
-        listed = self._service.whole(who, corpus).merges.list(asked.verdict, k=asked.limit + 1)
-        decisions = tuple(_decision(item, listed.names) for item in listed.decisions[: asked.limit])
-        return shapes.Merged(decisions=decisions, has_more=len(listed.decisions) > asked.limit)
+        listed = self._service.whole(who, corpus).merges.list(asked.verdict)
+        chosen = [item for item in listed.decisions if asked.entity is None or asked.entity in item.pair]
+        decisions = tuple(_decision(item, listed.names) for item in chosen[: asked.limit])
+        return shapes.Merged(decisions=decisions, total=len(chosen), has_more=len(chosen) > asked.limit)
 
     def merge(self, who: Principal, corpus: str, *, asked: shapes.MergeAsked) -> shapes.Merged:
         """Decide that pairs of entities are the same, or are kept apart.
@@ -541,7 +576,7 @@ class Records:
             page = part.list(**_page(asked))
         return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=page.total, after=page.after)
 
-    def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.OpenAsked) -> shapes.EntityOpened:  # noqa: A002
+    def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.EntityAsked) -> shapes.EntityOpened:  # noqa: A002
         """An entity with the facts about it, its neighbours and its merges.
 
         Parameters

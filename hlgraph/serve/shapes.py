@@ -32,6 +32,7 @@ Where = Annotated[
     ),
 ]
 Named = Annotated[str, Meta(min_length=1, max_length=500)]
+Skip = Annotated[int, Meta(ge=0, le=10_000_000)]
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -332,6 +333,12 @@ class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: Annotated[str, Meta(max_length=100)] | None = None
 
 
+class EntityAsked(OpenAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is shown of an entity; ``skip``: the number of the first facts and neighbours that are left out."""
+
+    skip: Skip = 0
+
+
 class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The moment of which a source is shown."""
 
@@ -467,7 +474,12 @@ class PathFound(Struct, frozen=True, kw_only=True):
 
 
 class CommunitiesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which communities are listed: ``level`` 0 is the finest, ``names`` the number of members that are named."""
+    """Which communities are listed: ``level`` 0 is the finest, ``names`` the number of members that are named.
+
+    ``skip``: the number of the first communities that are left out.
+    """
+
+    skip: Skip = 0
 
     level: Annotated[int, Meta(ge=0, le=100)] | None = None
     names: Annotated[int, Meta(ge=0, le=100)] = 10
@@ -484,11 +496,51 @@ class CommunityNamed(Struct, frozen=True, kw_only=True):
 
 
 class CommunitiesFound(Struct, frozen=True, kw_only=True):
-    """Communities, the finest level first, the largest first within a level; ``is_stale``: the corpus has changed since."""
+    """Communities, the finest level first, the largest first within a level; ``total`` of all.
+
+    ``is_stale``: the corpus has changed since.
+    """
 
     communities: tuple[CommunityNamed, ...]
+    total: int
     is_stale: bool = False
     has_more: bool = False
+
+
+class MapAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many entities and links are on the map; ``community``: only the entities of this one."""
+
+    community: Id | None = None
+    limit: Annotated[int, Meta(ge=1, le=2_000)] = 500
+    edges: Annotated[int, Meta(ge=0, le=10_000)] = 5_000
+
+
+class MapNode(Struct, frozen=True, kw_only=True):
+    """An entity of the map: its community of the finest level, and the number of entities that it is linked with."""
+
+    id: str
+    name: str
+    kind: str
+    community_id: str
+    degree: int
+
+
+class MapEdge(Struct, frozen=True, kw_only=True):
+    """A link of two entities; ``weight`` is the number of their facts and of their common chunks."""
+
+    start: str
+    end: str
+    weight: float
+
+
+class MapFound(Struct, frozen=True, kw_only=True):
+    """The most linked entities, and the links between them, the heaviest first; the totals are those of all."""
+
+    nodes: tuple[MapNode, ...]
+    edges: tuple[MapEdge, ...]
+    node_total: int
+    edge_total: int
+    is_stale: bool = False
 
 
 class SummariesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -516,7 +568,9 @@ class SummariesFound(Struct, frozen=True, kw_only=True):
 
 
 class MergesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which decisions are listed."""
+    """Which decisions are listed; ``entity``: those about this one."""
+
+    entity: Id | None = None
 
     verdict: Literal["same", "different", "open"] | None = None
 
@@ -546,9 +600,10 @@ class DecisionNamed(Struct, frozen=True, kw_only=True):
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """Decisions, the newest first."""
+    """Decisions, the newest first, and the number of all."""
 
     decisions: tuple[DecisionNamed, ...]
+    total: int | None = None
     has_more: bool = False
 
 
@@ -967,7 +1022,16 @@ EXAMPLES: Mapping[str, Struct] = {
         sentences=(Sentence(text="Mara Quill designed the Aldane Bridge. [1]", citations=(1,), is_supported=True),),
     ),
     "CommunitiesFound": CommunitiesFound(
-        communities=(CommunityNamed(id="4d2e", level=0, size=12, names=("Mara Quill", "Aldane Bridge")),)
+        communities=(CommunityNamed(id="4d2e", level=0, size=12, names=("Mara Quill", "Aldane Bridge")),), total=1
+    ),
+    "MapFound": MapFound(
+        nodes=tuple(
+            MapNode(id=each.id, name=each.name, kind=each.kind, community_id="4d2e", degree=1)
+            for each in (_QUILL, _BRIDGE)
+        ),
+        edges=(MapEdge(start="22bb", end="33cc", weight=2),),
+        node_total=2,
+        edge_total=1,
     ),
     "Corpora": Corpora(corpora=(Corpus(name="default"),)),
     "Explained": Explained(

@@ -182,6 +182,9 @@ def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
         assert (decision["verdict"], decision["made_by"], decision["why"]) == ("same", "local", "the same person")
         (listed,) = server.client.get(route).json()["decisions"]
         assert sorted(listed["names"].values()) == ["Mara Quill", "Petra Voss"]
+        about = server.client.get(f"{route}?entity={decision['alias']}").json()
+        assert (about["decisions"], about["total"]) == ([listed], 1)
+        assert server.client.get(f"{route}?entity=x").json()["total"] == 0
         assert server.client.delete(f"{route}/{decision['id']}").json()["decisions"][0]["id"] == decision["id"]
         assert server.client.get(route).json()["decisions"] == []
         problem(server.client.delete(f"{route}/{'0' * 32}"), 404)
@@ -208,6 +211,9 @@ def test_sources_entities_and_facts_are_listed_and_opened(notes: Open) -> None:
     assert [fact["fact"]["text"] for fact in entity["facts"]] == ["Mara Quill designed Aldane Bridge"]
     assert entity["facts"][0]["statements"][0]["source"]["uri"] == "notes/bridge"
     assert entity["neighbours"][0]["entity"]["name"] == "Aldane Bridge"
+    rest = get("entities/Mara Quill", skip=1)
+    assert (rest["facts"], rest["neighbours"]) == ([], entity["neighbours"][1:])
+    assert (rest["fact_count"], rest["neighbour_count"]) == (entity["fact_count"], entity["neighbour_count"])
     fact = get(f"facts/{entity['facts'][0]['fact']['id']}")
     assert fact["total"] == 1
     assert get("facts")["total"] == len(get("facts")["facts"])
@@ -250,7 +256,38 @@ def test_communities_and_summaries_are_listed(tmp_path: Path) -> None:
         listed = server.client.get("/v1/corpora/default/communities?limit=1&names=2").json()
         assert len(listed["communities"]) == 1
         assert listed["communities"][0]["names"]
+        route = "/v1/corpora/default/communities?names=0"
+        every = server.client.get(route).json()
+        assert every["total"] == len(every["communities"]) == listed["total"]
+        assert server.client.get(f"{route}&skip=1").json()["communities"] == every["communities"][1:]
         assert "summaries" in server.client.get("/v1/corpora/default/summaries").json()
+
+
+def test_the_map_has_the_most_linked_entities_and_the_heaviest_links(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        route = "/v1/corpora/default/map"
+        empty = server.client.get(route).json()
+        assert (empty["nodes"], empty["node_total"]) == ([], 0)
+        server.service.graph.communities.build()
+        drawn = server.client.get(route).json()
+        degrees = {node["id"]: 0 for node in drawn["nodes"]}
+        for edge in drawn["edges"]:
+            degrees[edge["start"]] += 1
+            degrees[edge["end"]] += 1
+        assert degrees == {node["id"]: node["degree"] for node in drawn["nodes"]}
+        assert (len(degrees), len(drawn["edges"])) == (drawn["node_total"], drawn["edge_total"])
+        order = [(-node["degree"], node["id"]) for node in drawn["nodes"]]
+        assert order == sorted(order)
+        weights = [edge["weight"] for edge in drawn["edges"]]
+        assert weights == sorted(weights, reverse=True)
+        few = server.client.get(f"{route}?limit=2&edges=0").json()
+        assert (few["nodes"], few["edges"], few["node_total"]) == (drawn["nodes"][:2], [], drawn["node_total"])
+        for community in server.client.get("/v1/corpora/default/communities").json()["communities"]:
+            own = server.client.get(f"{route}?community={community['id']}").json()
+            assert (len(own["nodes"]), own["node_total"]) == (community["size"], community["size"])
+            if community["level"] == 0:
+                assert {node["community_id"] for node in own["nodes"]} == {community["id"]}
+        problem(server.client.get(f"{route}?community=x"), 404)
 
 
 # Bad input

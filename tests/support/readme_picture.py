@@ -96,13 +96,13 @@ def screenshot(browser: Browser, page: str, folder: Path) -> bytes:
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """The Chromium of this machine."""
+def chromium(*options: str) -> Iterator[Browser]:
+    """The Chromium of this machine, started with some options."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         raise FileNotFoundError("there is no Chromium; run: make browser, or: apt-get install chromium")
     # The sandbox of Chromium refuses to run as root, which containers are.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [*options, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser

@@ -147,3 +147,28 @@ function parsed(block: string): Named | null {
   }
   return data.length ? { name, data: JSON.parse(data.join("\n")) as unknown } : null;
 }
+
+export interface Entity { id: string; name: string; kind: string; names: string[] }
+export interface Fact { id: string; text: string; subject_id: string; subject: string; predicate: string; object: string; object_id: string | null }
+export interface Said { id: string; text: string; start: number; end: number; source: Source | null }
+export interface FactOpened { fact: Fact; statements: Said[]; total: number }
+export interface EntityOpened {
+  entity: Entity; merged: Entity[]; facts: FactOpened[]; fact_count: number;
+  neighbours: { entity: Entity; statements: number }[]; neighbour_count: number; statement_count: number; is_cut: boolean;
+}
+export interface EntitiesListed { entities: Entity[]; total: number | null; after: string | null }
+export interface SourcesListed { sources: Source[]; total: number; after: string | null }
+export interface PathFound { entities: Entity[]; facts: FactOpened[]; is_complete: boolean }
+export interface Decision { id: string; alias: string; canonical: string; verdict: string; made_by: string; why: string; at: string; names: Record<string, string> }
+export interface Merged { decisions: Decision[]; total: number | null }
+export interface Community { id: string; level: number; size: number; parent_id: string | null; names: string[] }
+export interface CommunitiesFound { communities: Community[]; total: number; is_stale: boolean }
+export interface MapFound {
+  nodes: { id: string; name: string; kind: string; community_id: string; degree: number }[];
+  edges: { start: string; end: string; weight: number }[]; node_total: number; edge_total: number; is_stale: boolean;
+}
+export interface Progress { step: string; done: number; total: number | null; unit: string; sources: number; found: number | null; chunks: number; statements: number; seconds_left: number | null }
+export interface Job {
+  id: string; state: string; created: string; progress: Progress | null; problem: Problem | null;
+  report: { sources: Record<string, number>; failed: { uri: string; error: string }[] } | null;
+}

@@ -2,15 +2,25 @@
 import { get, hasKey, useKey, type Corpora } from "./api";
 import { askView } from "./ask";
 import { busy, h, isAborted, needsKey, problemBox, replace, say } from "./dom";
+import { compareView } from "./compare";
+import { entitiesView, entityView, factView } from "./entity";
+import { mapView } from "./map";
 import { sourceView } from "./source";
+import { sourcesView } from "./sources";
 import { go, link, linkWithin, type View } from "./view";
 
 type Draw = (view: View) => Promise<void> | void;
 const VIEWS: Record<string, { title: string; draw: Draw; tab?: string }> = {
   ask: { title: "Ask", draw: askView, tab: "Ask" },
+  map: { title: "Map", draw: mapView, tab: "Map" },
+  entities: { title: "Entities", draw: entitiesView, tab: "Entities" },
+  sources: { title: "Sources", draw: sourcesView, tab: "Sources" },
+  compare: { title: "Compare", draw: compareView, tab: "Compare" },
   source: { title: "Source", draw: sourceView },
+  entity: { title: "Entity", draw: entityView },
+  fact: { title: "Fact", draw: factView },
 };
-const PARENTS: Record<string, string> = { source: "sources", entity: "entities" };
+const PARENTS: Record<string, string> = { source: "sources", entity: "entities", fact: "entities" };
 
 const main = document.getElementById("main") as HTMLElement;
 const nav = document.getElementById("views") as HTMLElement;

@@ -1,5 +1,5 @@
 // A question, its answer as it comes, and the evidence of each sentence.
-import { events, get, Refusal, route, type Answered, type Piece, type Plan, type Sentence, type Stats } from "./api";
+import { events, get, Refusal, route, unreachable, type Answered, type Piece, type Plan, type Sentence, type Stats } from "./api";
 import { busy, count, counted, h, isAborted, needsKey, partly, problemBox, replace, say, titleOf, type Child } from "./dom";
 import { asked, opened, place, type Question } from "./evidence";
 import { go, link, type View } from "./view";
@@ -62,24 +62,31 @@ async function counts(view: View): Promise<void> {
   }
 }
 
+export interface Collected { done: Answered; evidence: Piece[]; plan: Plan | null }
+
+/** The answer with all evidence that was found; `onStep` is told of what comes before. */
+export async function collect(view: View, question: Question, onStep: (evidence: Piece[], text: string) => void = () => undefined): Promise<Collected> {
+  let evidence: Piece[] = [];
+  let plan: Plan | null = null;
+  let text = "";
+  for await (const event of events("POST", route(view.corpus, "answer"), { body: asked(question), signal: view.signal })) {
+    if (event.name === "done") return { done: event.data as Answered, evidence, plan };
+    if (event.name === "plan") plan = event.data as Plan;
+    else if (event.name === "evidence") ({ evidence } = event.data as { evidence: Piece[] });
+    else if (event.name === "text") text += (event.data as { text: string }).text;
+    onStep(evidence, text);
+  }
+  throw new Refusal(unreachable());
+}
+
 async function answered(view: View, question: Question, columns: HTMLElement): Promise<void> {
   const answer = h("section", { class: "answer", "aria-label": "Answer", "aria-busy": "true" }, busy("Looking for evidence…"));
   const side = h("aside", { class: "side", "aria-label": "Evidence" });
   columns.append(answer, side);
-  let evidence: Piece[] = [];
-  let plan: Plan | null = null;
-  let text = "";
   try {
-    for await (const event of events("POST", route(view.corpus, "answer"), { body: asked(question), signal: view.signal })) {
-      if (event.name === "plan") plan = event.data as Plan;
-      else if (event.name === "evidence") {
-        evidence = (event.data as { evidence: Piece[] }).evidence;
-        replace(answer, busy(`${counted(evidence.length, "piece")} of evidence; writing the answer…`));
-      } else if (event.name === "text") {
-        text += (event.data as { text: string }).text;
-        replace(answer, h("p", { class: "streamed" }, text), busy("Checking each sentence…"));
-      } else if (event.name === "done") drawn(view, question, { answer, side, done: event.data as Answered, evidence, plan });
-    }
+    const collected = await collect(view, question, (evidence, text) =>
+      replace(answer, text ? h("p", { class: "streamed" }, text) : null, busy(text ? "Checking each sentence…" : `${counted(evidence.length, "piece")} of evidence; writing the answer…`)));
+    drawn(view, question, answer, side, collected);
   } catch (error) {
     if (isAborted(error) || needsKey(error)) throw error;
     replace(answer, problemBox(error, () => {
@@ -91,9 +98,7 @@ async function answered(view: View, question: Question, columns: HTMLElement): P
   }
 }
 
-interface Drawn { answer: HTMLElement; side: HTMLElement; done: Answered; evidence: Piece[]; plan: Plan | null }
-
-function drawn(view: View, question: Question, { answer, side, done, evidence, plan }: Drawn): void {
+function drawn(view: View, question: Question, answer: HTMLElement, side: HTMLElement, { done, evidence, plan }: Collected): void {
   const controls: HTMLElement[] = [];
   const search = { ...question, unit: plan?.unit ?? "", k: evidence.length };
   const open = (piece: Piece, control: HTMLElement): void => {
