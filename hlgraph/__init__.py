@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph as HLGraph
     from hlgraph.sdk.client import connect as connect
     from hlgraph.sdk.communities import Communities as Communities
+    from hlgraph.sdk.communities import CommunityMap as CommunityMap
     from hlgraph.sdk.communities import FoundCommunities as FoundCommunities
     from hlgraph.sdk.contents import Entities as Entities
     from hlgraph.sdk.contents import EntityDetails as EntityDetails
@@ -204,7 +205,7 @@ _LATER = {
         "sdk.backup": "restore",
         "sdk.batches": "Batches",
         "sdk.client": "HLGraph connect",
-        "sdk.communities": "Communities FoundCommunities",
+        "sdk.communities": "Communities CommunityMap FoundCommunities",
         "sdk.contents": "Entities EntityDetails FactRow Neighbour Page SourceDetails Sources SupportedFact",
         "sdk.domain": "CorpusDomain InferredDomain",
         "sdk.embeddings": "Embeddings",

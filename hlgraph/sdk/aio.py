@@ -175,6 +175,7 @@ class AsyncCommunities(Awaited[Communities]):
 
     build = awaited(Communities.build)
     find = awaited(Communities.find)
+    map = awaited(Communities.map)
 
 
 class AsyncCorpusDomain(Awaited[CorpusDomain]):

@@ -201,8 +201,8 @@ class Communities:
         members = derived.members([item.id for item in around])
         own = {item.id: name for name, some in members.items() for item in some}
         scope = Scope(self.corpus)
-        found = self.stores.graph.records(Kind.ENTITY, [name for name, _ in nodes], scope=scope)
-        entities = {item.id: item for item in found if isinstance(item, Entity)}
+        records = self.stores.graph.records(Kind.ENTITY, [name for name, _ in nodes], scope=scope)
+        entities = {record.id: record for record in records if isinstance(record, Entity)}
         mapped = tuple(MapNode(entities[name], own.get(name, ""), degree) for name, degree in nodes if name in entities)
         return CommunityMap(run, mapped, links, total, edge_total)
 
