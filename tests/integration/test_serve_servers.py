@@ -31,7 +31,7 @@ def check_document(client: TestClient, corpus: str) -> None:
 
     checks = [not_a_server_error, status_code_conformance, response_schema_conformance]
     few = hypothesis.settings(
-        max_examples=1, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=2, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
     )
 
     def check(case: schemathesis.Case) -> None:
