@@ -30,6 +30,7 @@ __all__ = ["Entities", "EntityDetails", "FactRow", "Neighbour", "Page", "SourceD
 PAGE = 20
 """Default number of records of a page, and of the facts and neighbours of an opened entity."""
 AT_ONCE = 1_000
+_MATCH_PAGES = 20  # pages of entities that one page of matches looks at
 """Number of records of a page of an iteration."""
 _MOST_STATEMENTS = 5  # of a fact of an opened entity
 _FAN_OUT, _NODE_CAP = 2_000, 50_000
@@ -479,6 +480,7 @@ class Entities(Contents):
     def list(
         self,
         *,
+        match: str | None = None,
         where: AnyWhere | None = None,
         limit: int = PAGE,
         after: str | None = None,
@@ -488,13 +490,32 @@ class Entities(Contents):
 
         Parameters
         ----------
+        match : words that the names of an entity must have, or have as parts, in any order; None: every entity. A page looks at
+            20,000 entities at most, so it may have fewer than ``limit`` although ``after`` is not None.
         where, limit, after, as_of : see :meth:`Sources.list`
 
         Raises
         ------
         UnknownNameError, WhereError, AccessError : see :meth:`Sources.list`
         """
-        return self._page(Kind.ENTITY, _entities, where=where, limit=limit, after=after, as_of=as_of)
+        if match is None:
+            return self._page(Kind.ENTITY, _entities, where=where, limit=limit, after=after, as_of=as_of)
+        check_limit(limit)
+        wanted = match.casefold().split()
+        matches: list[Entity] = []
+        for _ in range(_MATCH_PAGES):
+            page = self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of)
+            for entity in page:
+                names = " ".join((entity.name, *entity.aliases)).casefold()
+                if all(word in names for word in wanted):
+                    matches.append(entity)
+                    if len(matches) == limit:
+                        is_last = page.after is None and entity is page.records[-1]
+                        return Page(tuple(matches), page.total, None if is_last else entity.id)
+            after = page.after
+            if after is None:
+                break
+        return Page(tuple(matches), page.total, after)
 
     def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[Entity]:
         """All entities, read page by page; see :meth:`Sources.each`.

@@ -216,7 +216,7 @@ class Route:
     about : one line for the document
     takes, query, gives : classes of the body, the query string, and the answer
     tag : its group in the document
-    is_cached : whether it has an ETag, the state of the corpus
+    etag : what its ETag identifies: the state of the corpus, or the answer where that changes without the corpus; empty: none
     is_write : whether it may be repeated with an ``Idempotency-Key``
     status, content : of its answer
     """
@@ -229,7 +229,7 @@ class Route:
     takes: type[Struct] | None = None
     query: type[Struct] | None = None
     tag: str = "corpora"
-    is_cached: bool = False
+    etag: Literal["", "corpus", "answer"] = ""
     is_write: bool = False
     status: int = 200
     content: tuple[str, ...] = (JSON,)
@@ -261,7 +261,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         run=_of("stats", "corpus"),
         about="Counts of a corpus.",
         gives=shapes.Stats,
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="POST",
@@ -289,7 +289,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.SourcesListed,
         query=shapes.ListAsked,
         tag="sources",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -299,7 +299,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.SourceOpened,
         query=shapes.SourceAsked,
         tag="sources",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -309,7 +309,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.EntitiesListed,
         query=shapes.EntitiesAsked,
         tag="graph",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -319,7 +319,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.EntityOpened,
         query=shapes.EntityAsked,
         tag="graph",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -329,7 +329,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.FactsListed,
         query=shapes.ListAsked,
         tag="graph",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -339,7 +339,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.FactOpened,
         query=shapes.OpenAsked,
         tag="graph",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -349,7 +349,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.PathFound,
         query=shapes.PathAsked,
         tag="graph",
-        is_cached=True,
+        etag="corpus",
     ),
     Route(
         method="GET",
@@ -359,6 +359,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.CommunitiesFound,
         query=shapes.CommunitiesAsked,
         tag="derived",
+        etag="answer",
     ),
     Route(
         method="GET",
@@ -377,6 +378,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.SummariesFound,
         query=shapes.SummariesAsked,
         tag="derived",
+        etag="answer",
     ),
     Route(
         method="GET",
@@ -386,6 +388,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         gives=shapes.Merged,
         query=shapes.MergesAsked,
         tag="derived",
+        etag="corpus",
     ),
     Route(
         method="POST",
@@ -541,7 +544,7 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
         if route.is_write:
             once = _once(request, who, b"" if route.takes is None else await request.body())
             return await server.run(partial(_written, server.service, once, lambda: (200, encoded(route.run(call)))))
-        if not route.is_cached:
+        if not route.etag:
             return await server.run(lambda: answered(route.run(call)))
         return await server.run(partial(_cached, call, route, request.headers.get("if-none-match", "")))
 
@@ -550,15 +553,19 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
 
 
 def _cached(call: Call, route: Route, known: str) -> Response:
-    """The answer with the state of the corpus as its ETag; without a body if the caller knows this state. It runs in a thread."""
-    state = call.service.state(call.who, call.path["corpus"])
+    """The answer with its ETag; without a body if the caller knows it. It runs in a thread."""
+    if route.etag == "answer":
+        body = encoded(route.run(call))
+        state: bytes | str = body
+    else:
+        body, state = b"", call.service.state(call.who, call.path["corpus"])
     if not state:
         return answered(route.run(call), headers={"cache-control": "private, no-store"})
     tag = f'W/"{_fingerprint(call.path["corpus"], state)[:32]}"'
     headers = {"etag": tag, "cache-control": "private, no-cache", "vary": "authorization"}
     if tag in [each.strip() for each in known.split(",")]:
         return Response(None, 304, headers)
-    return answered(route.run(call), headers=headers)
+    return Response(body or encoded(route.run(call)), 200, headers, JSON)
 
 
 # Answers and jobs as events.
@@ -923,9 +930,7 @@ def _operation(route: Route, refs: Mapping[type, Any], components: Mapping[str, 
         EVENTS: {"schema": {"type": "string"}, "example": "event: done\ndata: {}\n\n"},
         "text/plain": {"schema": {"type": "string"}, "example": "hlgraph_calls 0.0"},
     }
-    headers = (
-        {"ETag": {"schema": {"type": "string"}, "description": "The state of the corpus."}} if route.is_cached else {}
-    )
+    headers = {"ETag": {"schema": {"type": "string"}, "description": "Changes with the corpus."}} if route.etag else {}
     done = {"description": "As asked.", "content": {name: shapes[name] for name in route.content}, "headers": headers}
     problem = refs[Problem]
     refusals: dict[str, Any] = {
@@ -933,8 +938,8 @@ def _operation(route: Route, refs: Mapping[type, Any], components: Mapping[str, 
     }
     if route.path == "/ready":
         refusals["503"] = {"description": "A store cannot be used.", "content": {JSON: shapes[JSON], PROBLEM: problem}}
-    if route.is_cached:
-        refusals["304"] = {"description": "The corpus is in the state that If-None-Match names."}
+    if route.etag:
+        refusals["304"] = {"description": "If-None-Match names the present state."}
     tree["responses"] = {str(route.status): done, **refusals}
     return tree
 

@@ -41,7 +41,6 @@ T = TypeVar("T")
 _LANES: Final = 4  # ingests at once on servers; an embedded store has one writer
 _WAIT_SECONDS: Final = 5.0  # that a write waits for the write lock
 _BATCH_CHARACTERS: Final = 8_000_000  # of uploaded documents that are in memory at once
-_NAME_PAGES, _NAME_PAGE = 20, 1_000  # entities that one request looks at for a name
 _MOST_OPENED, _MOST_FACTS = 200, 200  # entities that a search for a path opens, and facts of each
 _MOST_IDS: Final = 20  # in a line of the audit
 
@@ -570,11 +569,9 @@ class Records:
         asked : which of them
         """
         with _one_name(corpus):
-            part = self._service.asked(who, corpus).entities
-            if asked.name is not None:
-                return _entities_named(part, asked)
-            page = part.list(**_page(asked))
-        return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=page.total, after=page.after)
+            page = self._service.asked(who, corpus).entities.list(match=asked.name, **_page(asked))
+        total = page.total if asked.name is None else None
+        return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=total, after=page.after)
 
     def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.EntityAsked) -> shapes.EntityOpened:  # noqa: A002
         """An entity with the facts about it, its neighbours and its merges.
@@ -646,25 +643,6 @@ class Records:
 
 def _page(asked: shapes.ListAsked) -> dict[str, Any]:
     return {"where": asked.where, "limit": asked.limit, "after": asked.after, "as_of": asked.as_of}
-
-
-def _entities_named(part: Entities, asked: shapes.EntitiesAsked) -> shapes.EntitiesListed:
-    """Entities with all words of a name in theirs, in the order of ids; a page looks at a bounded number of entities."""
-    wanted = (asked.name or "").casefold().split()
-    matches: list[shapes.EntityNamed] = []
-    after = asked.after
-    for _ in range(_NAME_PAGES):
-        page = part.list(where=asked.where, limit=_NAME_PAGE, after=after, as_of=asked.as_of)
-        for entity in page:
-            names = " ".join((entity.name, *entity.aliases)).casefold()
-            if all(word in names for word in wanted):
-                matches.append(shapes.entity_of(entity))
-                if len(matches) == asked.limit:
-                    return shapes.EntitiesListed(entities=tuple(matches), after=entity.id)
-        after = page.after
-        if after is None:
-            break
-    return shapes.EntitiesListed(entities=tuple(matches), after=after)
 
 
 class _Walk:

@@ -174,6 +174,28 @@ def test_a_state_has_an_etag_and_a_known_one_no_body(tmp_path: Path) -> None:
         assert server.client.get("/v1/corpora/default/stats", headers=known).json()["records"]["source"] == 1
 
 
+def test_an_etag_changes_with_what_is_derived(tmp_path: Path) -> None:
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        graph = server.service.graph
+
+        def tags() -> dict[str, str]:
+            names = ("communities", "summaries", "merges", "entities/Mara Quill")
+            replies = {name: server.client.get(f"/v1/corpora/default/{name}") for name in names}
+            for name, reply in replies.items():
+                known = {"if-none-match": reply.headers["etag"]}
+                again = server.client.get(f"/v1/corpora/default/{name}", headers=known)
+                assert (again.status_code, again.content) == (304, b"")
+            return {name: reply.headers["etag"] for name, reply in replies.items()}
+
+        first = tags()
+        graph.communities.build()
+        built = tags()
+        assert {name for name in first if first[name] != built[name]} >= {"communities"}
+        graph.merges.apply([("Petra Voss", "Mara Quill")])
+        merged = tags()
+        assert {name for name in built if built[name] != merged[name]} >= {"merges", "entities/Mara Quill"}
+
+
 def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
     with serving(tmp_path, documents=DOCUMENTS) as server:
         route = "/v1/corpora/default/merges"
@@ -207,6 +229,12 @@ def test_sources_entities_and_facts_are_listed_and_opened(notes: Open) -> None:
         assert 0 <= span["start"] < span["end"] <= len(source["text"])
     assert "Mara Quill" in {entity["name"] for entity in get("entities")["entities"]}
     assert [entity["name"] for entity in get("entities", name="quill mara")["entities"]] == ["Mara Quill"]
+    entities = notes.service.graph.entities
+    matched = entities.list(match="a", limit=2)
+    assert [entity.name for entity in entities.list(match="QUILL mara")] == ["Mara Quill"]
+    following = entities.list(match="a", after=matched.after)
+    assert {*matched, *following} == {entity for entity in entities.each() if "a" in entity.name.casefold()}
+    assert following.after is None
     entity = get("entities/Mara Quill")
     assert [fact["fact"]["text"] for fact in entity["facts"]] == ["Mara Quill designed Aldane Bridge"]
     assert entity["facts"][0]["statements"][0]["source"]["uri"] == "notes/bridge"

@@ -22,6 +22,32 @@ DOCUMENTS = [
 ]
 
 
+def check_document(client: TestClient, corpus: str) -> None:
+    """A few requests that the document allows to each route, of this corpus: none breaks the server."""
+    import hypothesis
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+
+    checks = [not_a_server_error, status_code_conformance, response_schema_conformance]
+    few = hypothesis.settings(
+        max_examples=2, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+    )
+
+    def check(case: schemathesis.Case) -> None:
+        if "corpus" in case.path_parameters:
+            case.path_parameters["corpus"] = corpus
+        given = case.as_transport_kwargs(base_url="http://127.0.0.1")
+        response = client.request(**{name: value for name, value in given.items() if name != "cookies"})
+        response.request.read()  # what was sent as a stream, for the report of a failure
+        case.validate_response(response, checks=checks)
+
+    for result in schemathesis.openapi.from_dict(client.get("/v1/openapi.json").json()).get_all_operations():
+        operation = result.ok()
+        if "{corpus}" in operation.path:  # the others ask no store
+            few(hypothesis.given(case=operation.as_strategy())(check))()
+
+
 def test_every_kind_of_route_works_before_servers(servers: Any, tmp_path: Path) -> None:
     settings = replace(settings_for(servers), serve=ServeSettings(state=str(tmp_path)))
     with opened_servers(servers, settings):
@@ -46,3 +72,4 @@ def test_every_kind_of_route_works_before_servers(servers: Any, tmp_path: Path) 
             assert client.delete(f"{corpus}/sources/{source['id']}").json()["report"]["sources"]["removed"] == 1
             assert client.get(f"{corpus}/stats", headers={"if-none-match": tag}).status_code == 200
             assert client.post("/v1/corpora/nowhere/search", json=asked).status_code == 404
+            check_document(client, settings.corpus)
