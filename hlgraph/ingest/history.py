@@ -46,7 +46,9 @@ ANY_MOMENT = Exists(f"metadata.{FROM}")
 """The filter on a history that admits every version."""
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
 _SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
+_SINCE, _OWN_VERSION = "history_since", "history_own_version"
 _EDITS = 500
+_VERSIONS = 8  # of a source, looked up at once
 _LEAST = timedelta(microseconds=1)
 
 
@@ -159,7 +161,7 @@ def record(stores: Stores, corpus: str, *, is_due: bool = False) -> None:
     if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
-            _Synchronisation(stores, corpus).run()
+            _Synchronisation(stores, corpus, is_due=is_due).run()
 
 
 def is_kept(stores: Stores, corpus: str) -> bool:
@@ -227,18 +229,32 @@ class _Synchronisation:
     """One synchronisation. Needs the lock of the whole store.
 
     A version ends in the same change in which the next one begins, so a kill leaves no gap.
+
+    Only sources that changed since the last synchronisation are compared, if the store knows them, none of them was removed, and
+    nothing else has written the history since. Otherwise all are.
+
+    Parameters
+    ----------
+    stores : the stores
+    corpus : the corpus
+    is_due : whether all sources are compared; default False
     """
 
-    def __init__(self, stores: Stores, corpus: str) -> None:
+    def __init__(self, stores: Stores, corpus: str, *, is_due: bool = False) -> None:
         self._stores = stores
         self._corpus = corpus
         self._name = history_of(corpus)
         self._stats = _stats(stores, corpus)
         self._mark = mark_of(stores, corpus)
+        last: Metadata = self._mark.metadata if self._mark else {}
+        own = _stats(stores, self._name).version
+        self._altered = stores.graph.altered(corpus, str(last.get(_SINCE, "")))
+        if is_due or last.get(_OWN_VERSION) != own:
+            self._altered = self._altered._replace(sources=None)
 
     def run(self) -> None:
         """Write all that changed, then the mark."""
-        versions = _versions(self._stores, self._name)
+        present, versions = self._compared()
         seen = dict(self._mark.metadata) if self._mark else {}
         number = max(self._stats.version, _number(seen.get(_SEEN_VERSION, 0)))
         if self._mark and not versions and _stats(self._stores, self._name).embedding:
@@ -252,7 +268,7 @@ class _Synchronisation:
                 *(v.metadata.get(key) for mine in versions.values() for v in mine for key in HISTORY_FIELDS),
             ]
         )
-        plan = self._plan(versions, at, number)
+        plan = self._plan(present, versions, at, number)
         with progress.step("history", len(plan.added), unit="sources"):
             for some in batched(plan.edits, _EDITS):
                 self._persist(Change("", self._name, sources=tuple(some)))
@@ -260,13 +276,27 @@ class _Synchronisation:
                 self._copy(plan)
         begun: Metadata = {_BEGUN: at, _BEGUN_VERSION: number, **seen}
         now: Metadata = {_SEEN: at, _SEEN_VERSION: number, _STATE: _state(self._stats)}
+        if self._altered.state:
+            own = _stats(self._stores, self._name).version
+            now = {**now, _SINCE: self._altered.state, _OWN_VERSION: own + 1}
         self._persist(Change("", self._name, sources=(_mark(self._corpus, {**begun, **now}),)))
 
-    def _plan(self, versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
+    def _compared(self) -> tuple[list[Source], dict[str, list[Source]]]:
+        """The present sources that may have changed, and the versions to compare them with, by uri."""
+        graph, scope = self._stores.graph, Scope(self._corpus)
+        if self._altered.sources is not None:
+            present = list(
+                by_id(graph.records(Kind.SOURCE, sorted(self._altered.sources), scope=scope), Source).values()
+            )
+            versions = _versions_of(self._stores, self._name, uris=[source.uri for source in present])
+            if versions:  # else the history may be empty, and is freed from its model
+                return present, versions
+        return list(by_id(graph.find(Kind.SOURCE, scope), Source).values()), _versions(self._stores, self._name)
+
+    def _plan(self, present: Sequence[Source], versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
         plan = _Plan()
-        present = self._stores.graph.find(Kind.SOURCE, Scope(self._corpus))
         left = {uri for uri, mine in versions.items() if _is_open(mine[-1])}
-        for source in by_id(present, Source).values():
+        for source in present:
             left.discard(source.uri)
             mine = versions.get(source.uri, ())
             latest = mine[-1] if mine and _is_open(mine[-1]) else None
@@ -362,6 +392,21 @@ def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     ):
         if source.uri != MARK:
             versions.setdefault(source.uri, []).append(source)
+    return versions
+
+
+def _versions_of(stores: Stores, name: str, *, uris: Sequence[str]) -> dict[str, list[Source]]:
+    """The versions of these sources by uri, in order. Their numbers have no gaps, so their ids are known."""
+    versions: dict[str, list[Source]] = {}
+    left, first = list(uris), 1
+    while left:
+        numbers = range(first, first + _VERSIONS)
+        ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
+        some = by_id(stores.graph.records(Kind.SOURCE, ids, scope=Scope(name)), Source).values()
+        for source in sorted(some, key=attrgetter("version")):
+            versions.setdefault(source.uri, []).append(source)
+        first += _VERSIONS
+        left = [uri for uri in left if len(versions.get(uri, ())) == first - 1]
     return versions
 
 

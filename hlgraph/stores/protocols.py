@@ -160,6 +160,19 @@ class CorpusStats:
         return self.corpus if self.sets is None else set_name(self.corpus, self.sets.current.id)
 
 
+class Altered(NamedTuple):
+    """Which sources of a corpus changed since a state.
+
+    Attributes
+    ----------
+    state : name of the present state; empty: the store does not name states
+    sources : ids of the sources that were added, edited or given new metadata; None: it is not known, or a source was removed
+    """
+
+    state: str
+    sources: frozenset[str] | None
+
+
 class Remnants(NamedTuple):
     """What a store can say about bytes of deleted rows on its disk.
 
@@ -338,6 +351,16 @@ class GraphStore(_Closed, Protocol):
         corpus : name of the corpus
         """
         return next((stats.sets for stats in self.stats(corpus, has_counts=False)), None)
+
+    def altered(self, corpus: str, since: str) -> Altered:  # noqa: ARG002
+        """Which sources changed since a state. Default: it is not known.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        since : the state, as an earlier call named it; empty: unknown
+        """
+        return Altered("", None)
 
     def entities(self, scope: Scope) -> tuple[str, ...]:
         """The ids of the entities that statements in a scope mention, ascending. Default: by a pull from all these statements.

@@ -325,6 +325,23 @@ class GraphStoreContract(GraphPullContract):
         assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Mara Quill", "Orne", "Tessing"]
         assert outcome.vanished["entity"] == (ids.entity_id(CORPUS, "Ivo Brandt"),)
 
+    def test_sources_that_changed_since_a_state_are_named_until_one_is_removed(self, stores: Stores) -> None:
+        fill(stores)
+        first = stores.graph.altered(CORPUS, "").state
+        if not first:
+            return  # the store names no states
+        assert stores.graph.altered(CORPUS, first) == (first, frozenset())
+        assert stores.graph.altered(CORPUS, "1-other").sources is None
+        fill(stores, Document("doc:poet", "Ivo Brandt wrote in Tessing.", "Poet"))
+        fill(stores, Document("doc:new", "Mara Quill left Orne.", "New"))
+        names = frozenset(ids.source_id(CORPUS, uri) for uri in ("doc:poet", "doc:new"))
+        second, changed = stores.graph.altered(CORPUS, first)
+        assert second != first
+        assert changed == names
+        remove(stores, "doc:new")
+        assert stores.graph.altered(CORPUS, second).sources is None
+        assert stores.graph.altered("none", first).sources is None
+
     def test_removing_everything_leaves_nothing(self, stores: Stores) -> None:
         fill(stores)
         remove(stores)

@@ -20,9 +20,10 @@ import hlgraph
 from hlgraph.errors import AccessError, HoldError, InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.ingest import history
 from hlgraph.ingest.delete import Deletion
-from hlgraph.records import Document
+from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
+from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
 
 QUESTION = "Who leads the Aldane Works?"
@@ -113,6 +114,33 @@ def test_the_past_of_random_changes_is_what_was_found_then(graph: HLGraph, seed:
     for at, number, before in then:
         assert found(at) == before
         assert found(number) == before
+    stores = graph.ingestion.opened.stores
+    whole = stores.graph.stats("default@history")[0].records
+    history.record(stores, "default", is_due=True)  # compares every source
+    assert stores.graph.stats("default@history")[0].records == whole
+
+
+def test_an_edit_is_compared_with_its_own_versions_alone(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    real = EmbeddedGraphStore.find
+
+    def counted(self: Any, kind: Kind, scope: Any) -> Any:
+        records = list(real(self, kind, scope))
+        read.append(len(records) if (kind, scope) == (Kind.SOURCE, Scope("default@history")) else 0)
+        return iter(records)
+
+    graph.ingest([works("Mara Quill"), OTHER], keep_history=True)
+    monkeypatch.setattr(EmbeddedGraphStore, "find", counted)
+    for leader in (*LEADERS, *LEADERS):  # more versions than are looked up at once
+        graph.ingest([works(leader, k=7)])
+    graph.groups.set("board", uris="doc:works")
+    assert sum(read) == 0
+    assert len(graph.history.versions("doc:works")) == 11
+    caller = graph.as_caller({"board"})
+    assert "Mara Quill" in shown(caller, graph.history.versions("doc:works")[0].valid_from)[0][0]
+    graph.delete("doc:mill")
+    assert sum(read) > 0  # only the history knows its uri
+    assert graph.history.versions("doc:mill")[0].valid_to is not None
 
 
 def test_evidence_and_answers_name_the_version(graph: HLGraph) -> None:

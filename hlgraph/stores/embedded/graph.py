@@ -21,6 +21,7 @@ from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
 from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
 from hlgraph.stores.derived import Clustered, ClusterQuery
+from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.copying import EmbeddedCopies
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import (
@@ -41,6 +42,7 @@ from hlgraph.stores.image.image import Image, empty, needed, one_kind
 from hlgraph.stores.image.ranker import ImageRanker
 from hlgraph.stores.in_process import MENTIONED, ProcessClusterer, Said, admitted, check_match, renamed
 from hlgraph.stores.protocols import (
+    Altered,
     CorpusStats,
     GraphStore,
     IdPage,
@@ -341,6 +343,13 @@ class EmbeddedGraphStore(GraphStore):
         with reading(self._database.path):
             row = self._database.reader().execute("SELECT vector_sets FROM corpus WHERE name = ?", (corpus,)).fetchone()
             return None if row is None or row[0] is None else msgspec.json.decode(row[0], type=VectorSets)
+
+    def altered(self, corpus: str, since: str) -> Altered:
+        """See :meth:`GraphStore.altered`."""
+        if not self._database.exists():
+            return Altered("", None)
+        with reading(self._database.path):
+            return image_changes.altered_sources(self._database.reader(), corpus, since=since)
 
     def _corpus_stats(self, row: tuple[Any, ...], has_counts: bool, *, has_relationships: bool) -> CorpusStats:
         """The statistics of a corpus, with counts as wanted; counts are cached until the version changes."""

@@ -20,6 +20,7 @@ from hlgraph.stores.image.patching import (
     State,
     Step,
     Stored,
+    altered_since,
     edited,
     is_listed,
     leading_to,
@@ -29,6 +30,7 @@ from hlgraph.stores.image.patching import (
     shared,
     touched_since,
 )
+from hlgraph.stores.protocols import Altered
 
 _STATEMENTS = (
     "FROM json_each(:ids) AS w CROSS JOIN node AS s ON s.key = hlgraph_key(w.value) "
@@ -164,6 +166,24 @@ def altered(connection: sqlite3.Connection, c: int, *, before: State, to: State)
     """
     steps_between = steps(connection, c, to=to, after=before.version) if before.version < to.version else []
     return touched_since(before, steps_between)
+
+
+def altered_sources(connection: sqlite3.Connection, corpus: str, *, since: str) -> Altered:
+    """See :meth:`hlgraph.stores.protocols.GraphStore.altered`.
+
+    Parameters
+    ----------
+    connection : connection to read with
+    corpus : name of the corpus
+    since : name of the state
+    """
+    found, before = state_of(connection, corpus), State.named(since)
+    if found is None:
+        return Altered("", None)
+    c, now = found
+    is_past = before is not None and before.version < now.version
+    between = steps(connection, c, to=now, after=before.version) if before is not None and is_past else []
+    return altered_since(since, between, to=now)
 
 
 def bases(connection: sqlite3.Connection) -> set[tuple[int, State]]:

@@ -39,6 +39,7 @@ from hlgraph.stores.image.arrays import (
     unchanged,
 )
 from hlgraph.stores.image.image import SAID, Image, Touched, paired, related
+from hlgraph.stores.protocols import Altered
 from hlgraph.subgraph import KINDS
 
 # A list holds the new rows of the chunks, statements and facts that a change touches, and the patch compares them with the rows of
@@ -94,7 +95,7 @@ class ChangeList(msgspec.Struct, frozen=True, array_like=True):
     removed : positions of the nodes that vanished, int32
     rows, links : what it did to relationships
     new_statements : positions of the statements that its chunks did not assert before, int32; only in Neo4j, for analysts
-    removed_kinds : indices into KINDS of the nodes that vanished; only in Neo4j, for analysts
+    removed_kinds : indices into KINDS of the nodes that vanished; fewer in a list of an older version
     """
 
     ids: bytes
@@ -125,24 +126,19 @@ def touched(change: ChangeList) -> frozenset[str]:
     return frozenset(item.decode() for item in np.concatenate(both).tolist())
 
 
-def explained(change: ChangeList, *, old: Iterable[str], vanished: Mapping[str, Sequence[str]]) -> ChangeList:
-    """A list that also tells which statements are new, and the kinds of what vanished.
+def explained(change: ChangeList, *, old: Iterable[str]) -> ChangeList:
+    """A list that also tells which statements are new.
 
     Parameters
     ----------
     change : the list
     old : ids of the statements that the chunks of the change asserted before
-    vanished : ids of the records that vanished, by kind
     """
     ids = np.frombuffer(change.ids, dtype="S32")
     is_statement = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.STATEMENT)
     is_old = np.isin(ids, np.array([name.encode() for name in old], dtype="S32"))
-    kinds = {name.encode(): KINDS.index(Kind(kind)) for kind, names in vanished.items() for name in names}
-    return msgspec.structs.replace(
-        change,
-        new_statements=np.flatnonzero(is_statement & ~is_old).astype("<i4").tobytes(),
-        removed_kinds=bytes(kinds[name] for name in ids[_ints(change.removed)].tolist()),
-    )
+    new = np.flatnonzero(is_statement & ~is_old).astype("<i4").tobytes()
+    return msgspec.structs.replace(change, new_statements=new)
 
 
 class Edits(NamedTuple):
@@ -221,6 +217,29 @@ def touched_since(before: State, steps: Sequence[Step]) -> frozenset[str] | None
     if not steps or steps[0].before != before:
         return None
     return frozenset[str]().union(*(touched(unpack(item.data)) for item in steps))
+
+
+def altered_since(since: str, steps: Sequence[Step], *, to: State) -> Altered:
+    """See :meth:`hlgraph.stores.protocols.GraphStore.altered`.
+
+    Parameters
+    ----------
+    since : name of the state
+    steps : steps that lead to the present state without a gap, the oldest first, from that state on
+    to : the present state
+    """
+    if since == to.name or not steps or steps[0].before.name != since:
+        return Altered(to.name, frozenset() if since and since == to.name else None)
+    sources: set[str] = set()
+    for change in (unpack(step.data) for step in steps):
+        removed = _ints(change.removed)
+        kinds = np.frombuffer(change.removed_kinds, dtype=np.uint8)
+        if len(kinds) < len(removed) or KINDS.index(Kind.SOURCE) in kinds:
+            return Altered(to.name, None)  # a list of an older version, or a source was removed
+        ids = np.frombuffer(change.ids, dtype="S32")
+        is_source = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
+        sources.update(item.decode() for item in ids[is_source].tolist())
+    return Altered(to.name, frozenset(sources))
 
 
 class Asserted(NamedTuple):
@@ -312,7 +331,7 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     stored : what the store has after it
     """
     places = _Places()
-    gone = {name for names in stored.vanished.values() for name in names}
+    gone = {name: KINDS.index(Kind(kind)) for kind, names in stored.vanished.items() for name in names}
     rows = [
         _row(places, name, is_back=is_back, rows=by_owner)
         for (name, is_back), by_owner in _rows(change, stored).items()
@@ -323,7 +342,8 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     pairs = ((sorted((item.a, item.b)), item.similarity) for item in stored.synonyms if item.a != item.b)
     links = [_put(places, Relationship.SYNONYM, {(a, b): similarity for (a, b), similarity in pairs})]
     removed = places.of(sorted(gone))
-    return _made(places, nodes, rows=rows, links=links, removed=removed)
+    made = _made(places, nodes, rows=rows, links=links, removed=removed)
+    return msgspec.structs.replace(made, removed_kinds=bytes(gone[name] for name in sorted(gone)))
 
 
 def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) -> ChangeList:

@@ -45,6 +45,7 @@ from hlgraph.stores.neo4j.pull import PAGE, Admitted, Bounds, Filters, Warming, 
 from hlgraph.stores.neo4j.reading import Neo4jReader
 from hlgraph.stores.neo4j.server import BATCH, Row, Server, Transaction
 from hlgraph.stores.protocols import (
+    Altered,
     CorpusStats,
     GraphStore,
     IdPage,
@@ -306,7 +307,8 @@ class Neo4jGraphStore(GraphStore):
         self.retention = Neo4jRetentionStore(server, self.leases)
         self.copies = Neo4jCopies(server, self.leases, dropped=self._corpora.forget)
         self._filters, self._warming = Filters(server), Warming(server)
-        self._recent = RecentRecords(server, steps=ReadSteps(server) if images is None else images.steps)
+        self._steps = ReadSteps(server) if images is None else images.steps
+        self._recent = RecentRecords(server, steps=self._steps)
         self.rebinding = Neo4jRebindingStore(self.leases, changed=self._corpora.forget)
         self._staged: Change | None = None
         self._has_searches = self._has_schema = False
@@ -388,11 +390,7 @@ class Neo4jGraphStore(GraphStore):
             self.leases.check(transaction, change.corpus)
             if transaction.rows("persist/find_change", id=change.id):
                 return
-            ids = sorted(source.id for source in change.sources)
-            versions = {row["id"]: row["version"] for row in transaction.collect("persist/read_versions", ids)}
-            corpora = transaction.rows("persist/read_corpus", corpus=change.corpus)
-            model = next(((row["embedding"], row["dimensions"]) for row in corpora), ("", 0))
-            check_base(change, versions=versions, model=model)
+            _check(transaction, change)
             journal.record(transaction, change)
 
         self._server.write(work, is_repeatable=True)
@@ -571,6 +569,10 @@ class Neo4jGraphStore(GraphStore):
         """See :meth:`GraphStore.known`."""
         return self._corpora.known(corpus)
 
+    def altered(self, corpus: str, since: str) -> Altered:
+        """See :meth:`GraphStore.altered`."""
+        return self._steps.altered(corpus, since, to=self._state(corpus))
+
     def vector_sets(self, corpus: str) -> VectorSets | None:
         """See :meth:`GraphStore.vector_sets`."""
         return self._corpora.sets(corpus) if self._is_ready() else None
@@ -628,6 +630,15 @@ class Neo4jGraphStore(GraphStore):
     def drop_co_occurs(self, corpus: str) -> int:
         """See :meth:`GraphStore.drop_co_occurs`."""
         return Neo4jMaterialiser(self._server, self.leases).drop(corpus)
+
+
+def _check(transaction: Transaction, change: Change) -> None:
+    """Raise an error unless a change fits what is stored."""
+    ids = sorted(source.id for source in change.sources)
+    versions = {row["id"]: row["version"] for row in transaction.collect("persist/read_versions", ids)}
+    corpora = transaction.rows("persist/read_corpus", corpus=change.corpus)
+    model = next(((row["embedding"], row["dimensions"]) for row in corpora), ("", 0))
+    check_base(change, versions=versions, model=model)
 
 
 def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:

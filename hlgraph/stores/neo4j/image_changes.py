@@ -17,6 +17,7 @@ from hlgraph.stores.image.patching import (
     State,
     Step,
     Stored,
+    altered_since,
     edited,
     explained,
     is_listed,
@@ -28,6 +29,7 @@ from hlgraph.stores.image.patching import (
     touched_since,
 )
 from hlgraph.stores.neo4j.server import Row, Server, Transaction
+from hlgraph.stores.protocols import Altered
 
 _MOST_HELD = 1 << 20
 """Maximum size in bytes of the cached lists of a corpus."""
@@ -61,7 +63,7 @@ def record(
             ((row["id"], row["next_id"]) for row in chunks),
             map(Synonym._make, change.synonyms),
         )
-        data = pack(explained(listed(change, stored), old=old, vanished=vanished))
+        data = pack(explained(listed(change, stored), old=old))
     transaction.rows("persist/record_image_change", name=change.corpus, list=data, kept=KEPT)
 
 
@@ -145,6 +147,20 @@ class ReadSteps:
         """
         steps = self.lead_to(corpus, after=before.version, to=to) if before.version < to.version else []
         return touched_since(before, steps)
+
+    def altered(self, corpus: str, since: str, *, to: State) -> Altered:
+        """See :meth:`hlgraph.stores.protocols.GraphStore.altered`.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        since : name of the state
+        to : the present state
+        """
+        before = State.named(since)
+        is_past = before is not None and before.version < to.version
+        steps = self.lead_to(corpus, after=before.version, to=to) if before is not None and is_past else []
+        return altered_since(since, steps, to=to)
 
     def _read(self, corpus: str, *, after: int, to: State) -> list[Step]:
         rows = self._server.ask("retrieve/read_image_changes", corpus=corpus, after=after)
