@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import itertools
 import json
+import re
 import sys
 import threading
 import time
@@ -39,7 +41,7 @@ from hlgraph.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
-from hlgraph.records import Answer, Citation, Document, Evidence, Source
+from hlgraph.records import Answer, Citation, Document, Entity, Evidence, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
 from hlgraph.serve import completions, shapes
@@ -48,6 +50,7 @@ from hlgraph.serve.application import ServeOptions, application, check_protected
 from hlgraph.serve.jobs import JobList
 from hlgraph.serve.service import Service
 from hlgraph.settings import ServeSettings, Settings
+from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.testing.leakage import History, leaks
 
@@ -1037,3 +1040,51 @@ def test_the_audit_names_who_did_what_and_no_text(tmp_path: Path) -> None:
     assert lines[0]["request"] == "r-1"
     assert "Aldane" not in text
     assert "Bridge" not in text
+
+
+def test_every_route_says_of_hidden_records_what_it_says_of_none(tmp_path: Path) -> None:
+    """By id, name and filter, and on the paths between entities: status, body and headers of a store without the hidden source."""
+    shown = Document("doc:open", "Ada met Una. Ada built the Mill.", metadata={"acl": "public"})
+    hidden = Document(
+        "doc:board", "Ada met Edda. Edda owns the Forge. Una sold the Forge.", metadata={"acl": "board", "k": 1}
+    )
+    with (
+        serving(tmp_path / "all", is_open=False, documents=[shown, hidden]) as own,
+        serving(tmp_path / "alone", is_open=False, documents=[shown]) as alone,
+    ):
+        keys = [(server.client, server.key(groups=["public"])) for server in (own, alone)]
+
+        def said(path: str, **body: Any) -> tuple[object, ...]:
+            seen = []
+            for client, key in keys:
+                where = f"/v1/corpora/default/{path}"
+                response = client.post(where, json=body, headers=key) if body else client.get(where, headers=key)
+                tree = json.loads(response.text, parse_float=lambda number: round(float(number), 4))
+                named = {403: ("id", "detail"), 404: ("id",), 422: ("id",)}.get(response.status_code, ("seconds",))
+                tree = {name: part for name, part in tree.items() if name not in named}
+                text = re.sub(r'"valid_from": "[^"]*"|"milliseconds": [0-9.e-]+', "", json.dumps(tree, sort_keys=True))
+                seen.append((response.status_code, text, sorted(response.headers)))
+            assert seen[0] == seen[1], path
+            return seen[0]
+
+        store = own.service.graph.ingestion.opened.stores.graph
+        names = [record.name for record in store.find(Kind.ENTITY, Scope("default")) if isinstance(record, Entity)]
+        assert len(names) >= 4
+        ids = [
+            record.id for kind in (Kind.SOURCE, Kind.ENTITY, Kind.FACT) for record in store.find(kind, Scope("default"))
+        ]
+        lists = ("sources", "entities", "facts")
+        codes = {
+            said(f"{part}/{quote(name, safe='')}")[0]
+            for part in lists
+            for name in (*ids, *names, "doc:board", "doc:none")
+        }
+        assert codes == {200, 404}
+        for part in (*lists, *(f"{part}?where=k=1" for part in lists), *(f"{part}?limit=1" for part in lists)):
+            said(part)
+        for path in ("stats", "communities", "summaries", "merges", "jobs"):
+            assert said(path)[0] == 403
+        for one, other in itertools.permutations(names, 2):
+            said(f"path?from={quote(one)}&to={quote(other)}")
+        for route, where in itertools.product(("search", "answer"), (None, "k = 1", "none = 1")):
+            said(route, question="Who owns the Forge that Una sold?", **({"where": where} if where else {}))
