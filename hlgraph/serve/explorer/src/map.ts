@@ -137,7 +137,7 @@ function begin(view: View, canvas: HTMLElement): void {
     renderer = new Sigma(graph, canvas, {
       labelFont: getComputedStyle(document.body).fontFamily, labelColor: { color: ink }, labelSize: 13, labelWeight: "500", labelDensity: 0.6, labelGridCellSize: 110,
       labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
-      edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line", pickingDownSizingRatio: 6,
+      edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line",
     });
   } catch {
     replace(state, "This browser draws no WebGL; the lists name the same entities.");
