@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
+import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +20,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 import uvicorn
+from pages import DOCS
+from PIL import Image, PngImagePlugin
 from playwright.sync_api import Browser, Page, expect
+from readme_picture import text_of_picture
 from sample_vectors import SAMPLES
 
 import hlgraph
@@ -330,6 +336,24 @@ def test_two_strategies_answer_side_by_side(page: Page) -> None:
         side = page.get_by_role("region", name=f"Strategy {name}", exact=True)
         expect(side).to_contain_text("Jonas Querl")
         expect(side.locator(".tag", has_text="in both").first).to_be_visible()
+
+
+# Its picture in the documentation
+
+
+def test_the_picture_of_the_page_shows_this_build(page: Page, tmp_path: Path) -> None:
+    page.goto(f"/#/ask?q={quote(QUESTION)}")
+    expect(page.locator(".evidence mark")).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    text = re.sub(r"[\d,]+ ms", "... ms", page.locator("main").inner_text())
+    picture = DOCS / "explorer.png"
+    if os.environ.get("HLGRAPH_UPDATE_SNAPSHOTS"):
+        shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(64)
+        info = PngImagePlugin.PngInfo()
+        info.add_text("Source", text.encode(), zip=True)
+        shot.save(picture, "PNG", optimize=True, pnginfo=info)
+    assert text_of_picture(picture.read_bytes()) == text, "run this test with HLGRAPH_UPDATE_SNAPSHOTS=1"
+    assert picture.stat().st_size < 150_000
 
 
 # Everyone

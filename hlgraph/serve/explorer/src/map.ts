@@ -2,6 +2,7 @@
 import Graph from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
 import Sigma from "sigma";
+import { EdgeLineProgram } from "sigma/rendering";
 import { get, route, withQuery, type CommunitiesFound, type Community, type MapFound } from "./api";
 import { count, counted, h, isAborted, loaded, partly, replace, say, shownOf, type Child } from "./dom";
 import { pages } from "./entity";
@@ -136,6 +137,7 @@ function begin(view: View, canvas: HTMLElement): void {
     renderer = new Sigma(graph, canvas, {
       labelFont: getComputedStyle(document.body).fontFamily, labelColor: { color: ink }, labelSize: 13, labelWeight: "500", labelDensity: 0.6, labelGridCellSize: 110,
       labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
+      edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line",
     });
   } catch {
     replace(state, "This browser draws no WebGL; the lists name the same entities.");
