@@ -187,19 +187,19 @@ class Communities:
         run = run_named(derived, self.corpus, name=SHAPE)
         if run is None:
             return CommunityMap()
-        every = {item.id: item for item in derived.communities(self.corpus, SHAPE)}
+        every = {each.id: each for each in derived.communities(self.corpus, SHAPE)}
         if community is not None and community not in every:
             raise UnknownNameError(f"there is no community {community!r:.200}; list them")
-        finest = [item for item in every.values() if item.level == 0]
+        finest = [each for each in every.values() if each.level == 0]
         chosen = finest if community is None else [every[community]]
         most = max(1, _MOST_MAPPED // max(1, len(chosen)))
-        inside = derived.members([item.id for item in chosen], most=most)
-        ids = sorted({item.id for some in inside.values() for item in some})
-        total = sum(item.size for item in chosen)
+        inside = derived.members([each.id for each in chosen], most=most)
+        ids = sorted({each.id for some in inside.values() for each in some})
+        total = sum(each.size for each in chosen)
         nodes, links, edge_total = self._linked(ids, k, edges)
         around = chosen if community is None or every[community].level == 0 else finest
-        members = derived.members([item.id for item in around])
-        own = {item.id: name for name, some in members.items() for item in some}
+        members = derived.members([each.id for each in around])
+        own = {each.id: name for name, some in members.items() for each in some}
         scope = Scope(self.corpus)
         records = self.stores.graph.records(Kind.ENTITY, [name for name, _ in nodes], scope=scope)
         entities = {record.id: record for record in records if isinstance(record, Entity)}

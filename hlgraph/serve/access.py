@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, get_args
 
+import filelock
+
 from hlgraph.errors import (
     AccessError,
     CredentialError,
@@ -121,10 +123,12 @@ class StateFile:
         files.make_folder(self.folder)
         files.reserve(self.path)
         connection = sqlite3.connect(self.path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.executescript(_SCHEMA)
+        # SQLite does not wait where two connections change to WAL at once.
+        with filelock.FileLock(self.path.with_name(f"{self.path.name}.lock"), mode=files.FILE, timeout=_WAIT_SECONDS):
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.executescript(_SCHEMA)
         return connection
 
 

@@ -177,10 +177,10 @@ def altered_sources(connection: sqlite3.Connection, corpus: str, *, since: str) 
     corpus : name of the corpus
     since : name of the state
     """
-    found, before = state_of(connection, corpus), State.named(since)
-    if found is None:
+    state, before = state_of(connection, corpus), State.named(since)
+    if state is None:
         return Altered("", None)
-    c, now = found
+    c, now = state
     is_past = before is not None and before.version < now.version
     between = steps(connection, c, to=now, after=before.version) if before is not None and is_past else []
     return altered_since(since, between, to=now)
