@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import io
 import os
-import re
 import shutil
 import socket
 import subprocess
