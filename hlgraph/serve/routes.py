@@ -13,7 +13,7 @@ import math
 import re
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -47,6 +47,7 @@ with needs_extra("server", "hlgraph serve"):
     from sse_starlette import EventSourceResponse, ServerSentEvent
     from starlette.datastructures import UploadFile
     from starlette.exceptions import HTTPException
+    from starlette.routing import Match
     from starlette.routing import Route as StarletteRoute
 
 if TYPE_CHECKING:
@@ -829,6 +830,14 @@ def add_routes(
     app.router.routes.append(StarletteRoute("/v1/openapi.json", openapi))
 
 
+class _Known(StarletteRoute):
+    """A route that its request names, for the metrics."""
+
+    def matches(self, scope: MutableMapping[str, Any]) -> tuple[Match, MutableMapping[str, Any]]:
+        match, inner = super().matches(scope)
+        return match, inner if match is Match.NONE else {**inner, "route": self}
+
+
 def add(app: FastAPI, route: Route, *, endpoint: Callable[[Request], Any]) -> None:
     """Add a route to an application.
 
@@ -838,7 +847,7 @@ def add(app: FastAPI, route: Route, *, endpoint: Callable[[Request], Any]) -> No
     route : the route
     endpoint : answers its requests
     """
-    app.router.routes.append(StarletteRoute(f"/v1{route.path}", endpoint, methods=[route.method]))
+    app.router.routes.append(_Known(f"/v1{route.path}", endpoint, methods=[route.method]))
 
 
 def _probes(server: Server) -> dict[str, Callable[[Request], Any]]:

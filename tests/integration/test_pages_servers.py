@@ -123,7 +123,7 @@ _WRITTEN = {
     "JUDGED": "index/merge_judged",
     "CO_OCCURS": "index/write_co_occurrences",
 }
-_PASSING = {"arrived", "arriving", "valid_from", "valid_to", "co_occurs", "vector_sets"}
+_PASSING = {"arrived", "arriving", "valid_from", "valid_to", "co_occurs", "vector_sets", "has_acl"}
 """Properties that no node has at the end of the pages."""
 
 

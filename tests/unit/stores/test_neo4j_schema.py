@@ -27,7 +27,7 @@ def row(name: str, **other: object) -> dict[str, object]:
 
 def test_all_migrations_are_parsed() -> None:
     made = declared(text for migration in migrate.discover("neo4j") for text in statements(migration))
-    assert len(made) == 41
+    assert len(made) == 42
     assert made["hlgraph_entity_names"][0] == Declared("fulltext index", "Entity", ("name", "aliases"))
     assert made["hlgraph_same_as_corpus"][0] == Declared("index", "SAME_AS", ("corpus",))
 
