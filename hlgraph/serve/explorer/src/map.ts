@@ -136,7 +136,7 @@ function begin(view: View, canvas: HTMLElement): void {
   try {
     renderer = new Sigma(graph, canvas, {
       labelFont: getComputedStyle(document.body).fontFamily, labelColor: { color: ink }, labelSize: 13, labelWeight: "500", labelDensity: 0.6, labelGridCellSize: 110,
-      labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
+      labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, hideEdgesOnMove: graph.size > 3000, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
       edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line",
     });
   } catch {
