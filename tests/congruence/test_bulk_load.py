@@ -98,6 +98,7 @@ def _clear(servers: Any, settings: Settings) -> None:
         pass
 
 
+@pytest.mark.thorough
 def test_a_bulk_load_that_is_killed_and_completed_is_an_ordinary_ingest(
     servers: Any, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

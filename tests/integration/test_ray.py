@@ -182,6 +182,7 @@ def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> No
         assert (got.sources_changed, got.sources_removed) == (1, 1)
 
 
+@pytest.mark.thorough
 def test_rows_are_those_of_one_process_and_a_mapping_that_does_not_fit_writes_nothing(tmp_path: Path) -> None:
     names = ["a.csv", "b.csv"]
     for name in names:
