@@ -197,13 +197,13 @@ class Communities:
         ids = sorted({each.id for some in inside.values() for each in some})
         total = sum(each.size for each in chosen)
         nodes, links, edge_total = self._linked(ids, k, edges)
-        around = chosen if community is None or every[community].level == 0 else finest
-        members = derived.members([each.id for each in around])
+        is_finest = community is None or every[community].level == 0
+        members = inside if is_finest else derived.members([each.id for each in finest])
         own = {each.id: name for name, some in members.items() for each in some}
         scope = Scope(self.corpus)
         records = self.stores.graph.records(Kind.ENTITY, [name for name, _ in nodes], scope=scope)
         entities = {record.id: record for record in records if isinstance(record, Entity)}
-        mapped = tuple(MapNode(entities[name], own.get(name, ""), degree) for name, degree in nodes if name in entities)
+        mapped = tuple(MapNode(entities[name], own.get(name, ""), degree) for name, degree in nodes)
         return CommunityMap(run, mapped, links, total, edge_total)
 
     def _linked(

@@ -30,8 +30,8 @@ __all__ = ["Entities", "EntityDetails", "FactRow", "Neighbour", "Page", "SourceD
 PAGE = 20
 """Default number of records of a page, and of the facts and neighbours of an opened entity."""
 AT_ONCE = 1_000
-_MATCH_PAGES = 20  # pages of entities that one page of matches looks at
 """Number of records of a page of an iteration."""
+_MATCH_PAGES = 20  # pages of entities that one page of matches looks at
 _MOST_STATEMENTS = 5  # of a fact of an opened entity
 _FAN_OUT, _NODE_CAP = 2_000, 50_000
 _AROUND = PullShape(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 _ATTEMPTS: Final = 3
 # Methods whose result must be of one published state. Searches and answers ensure that themselves, since they call models.
-_READING: Final = frozenset({"find", "list", "read", "sources", "records", "topics"})
+_READING: Final = frozenset({"find", "list", "map", "read", "sources", "records", "topics"})
 
 
 class Resources:

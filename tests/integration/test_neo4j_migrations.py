@@ -27,6 +27,7 @@ from hlgraph.stores.neo4j.migrations import Neo4jTarget
 from hlgraph.stores.neo4j.server import Server
 from hlgraph.stores.protocols import Stores
 from hlgraph.testing.corpus import SeededEmbedder, fill
+from hlgraph.text import ACL
 
 _LABELS = [
     "V001__create_constraints",
@@ -86,6 +87,7 @@ def test_corpora_of_an_older_version_are_marked_and_lose_what_is_stored_no_more(
     graph_server.schema(
         [
             "CREATE (:Corpus {name: 'c', version: 3, embedding: '', dimensions: 0})",
+            "CREATE (:Source {id: 's', corpus: 'c', metadata_keys: ['acl', 'year']}), (:Source {id: 't', corpus: 'c'})",
             "CREATE (:Entity {id: 'a'})-[:CO_OCCURS {chunks: 1}]->(b:Entity {id: 'b'})-[:RELATES {facts: 1}]->(b)",
         ]
     )
@@ -94,11 +96,12 @@ def test_corpora_of_an_older_version_are_marked_and_lose_what_is_stored_no_more(
     graph_server.schema(["MATCH (m:Migration) WHERE m.version >= 6 DELETE m"])
     assert [item.label for item in migrate.apply(target).applied] == _LABELS[5:]
     assert [item.renewed_to for item in store.stats("c", has_counts=False)] == [""]
+    assert [ACL in item.fields for item in Neo4jGraphStore(graph_server).stats("c", has_counts=False)] == [True]
     with graph_server.driver().session(database=graph_server.settings.database) as session:
         assert session.run("MATCH (:Entity)-[r]->() RETURN collect(type(r)) AS left").single(strict=True)["left"] == [
             "RELATES"
         ]
-    graph_server.schema(["MATCH (n:Entity) DETACH DELETE n", "MATCH (c:Corpus {name: 'c'}) DELETE c"])
+    graph_server.schema(["MATCH (n:Entity|Source) DETACH DELETE n", "MATCH (c:Corpus {name: 'c'}) DELETE c"])
 
 
 def test_a_changed_migration_is_refused(graph_server: Server, target: Neo4jTarget) -> None:

@@ -342,8 +342,8 @@ def listed(change: Change, stored: Stored) -> ChangeList:
     pairs = ((sorted((item.a, item.b)), item.similarity) for item in stored.synonyms if item.a != item.b)
     links = [_put(places, Relationship.SYNONYM, {(a, b): similarity for (a, b), similarity in pairs})]
     removed = places.of(sorted(gone))
-    listed = _made(places, nodes, rows=rows, links=links, removed=removed)
-    return msgspec.structs.replace(listed, removed_kinds=bytes(gone[name] for name in sorted(gone)))
+    changes = _made(places, nodes, rows=rows, links=links, removed=removed)
+    return msgspec.structs.replace(changes, removed_kinds=bytes(gone[name] for name in sorted(gone)))
 
 
 def merged(*, cut: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) -> ChangeList:
