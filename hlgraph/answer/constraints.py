@@ -20,16 +20,16 @@ from hlgraph.records import Calibration, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import STOP_WORDS, fold, words
 
-_LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years day days date
-    month time times town city place places part country name names first called go goes going went gone get gets getting got
-    take takes took taken make makes made come comes came put puts give gave use used set work works turn turns do does did say
-    says said let keep kept become becomes became various total exact exactly good whole really actually ever still according
-    currently today now early earlier late later new old far long tall high big large great end ends begin happen happened
-    know known mean means stand stands also always usually often reach reached number amount list tell show find long-running
-    word words together up out over back off away behind along who's where's what's how's when's why's older
-    elder younger oldest youngest soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner
-    company firm organisation organization colour color shape size anybody anyone anything somebody someone something everybody
-    everyone"""
+_LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years
+    day days date month time times town city place places part country name names first called need needs needed go
+    goes going went gone get gets getting got take takes took taken make makes made come comes came put puts give
+    gave use used set work works turn turns do does did say says said let keep kept become becomes became various
+    total exact exactly good whole really actually ever still according currently today now early earlier late later
+    new old far long tall high big large great end ends begin happen happened know known mean means stand stands
+    also always usually often reach reached number amount list tell show find long-running word words together up
+    out over back off away behind along who's where's what's how's when's why's older elder younger oldest youngest
+    soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation
+    organization colour color shape size anybody anyone anything somebody someone something everybody everyone"""
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
@@ -60,7 +60,8 @@ _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,
 _SIGNS = {
     word: re.compile(pattern)
     for words_of, pattern in {
-        "version": r"\bv?\d+\.\d+\.\d+\b|\bv\d",
+        "version versions": r"\bv?\d+\.\d+\.\d+\b|\bv\d|\b(?!(?:Section|Chapter|Part|Table|Figure|Annex)\b)[A-Z]\w+ \d+\.\d+\b",
+        "temperature": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
         "released release": r"\b\d+\.\d+\S* [(–-]+ ?\d{4}-\d\d-\d\d\b",
         "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
         "email e-mail": r"\w@\w[\w-]*\.",
@@ -181,7 +182,7 @@ class Statements:
         if not self._wording.has(word):
             return False
         folded = fold(word).removesuffix("'s")
-        forms = self._wording.forms(folded)
+        forms = set() if _DIGIT.search(word) else self._wording.forms(folded)
         return not forms or folded in self._words or any(_is_inflected(folded, other) for other in forms)
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
@@ -288,8 +289,9 @@ _DOUBT = re.compile(
 )
 # What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
 _RESERVE = re.compile(
-    r"\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but|almost|nearly"
-    r"|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|may|might|could|would|should|will"
+    r"^otherwise\b|\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but"
+    r"|almost|nearly|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|might|could"
+    r"|(?<!\d )may(?! \d)|would|should|will"
     r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
     r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
@@ -298,7 +300,7 @@ _RESERVE = re.compile(
     re.IGNORECASE,
 )
 _AND_WILL = re.compile(
-    r"(?<=\w),? and (?:will|shall|would|may|might|could|should|plans to|hopes to|intends to) [^.;,]*"
+    r"(?<=\w),? and (?:will|shall|would|(?<!\d )may(?! \d)|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
 _STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.

@@ -74,6 +74,7 @@ class Expected(Enum):
     NUMBER = "number"
     REASON = "reason"
     FREQUENCY = "frequency"
+    PURPOSE = "purpose"
     NAME = "name"
     ANY = "any"
 
@@ -87,6 +88,7 @@ _BY_WORD = {
     "why": Expected.REASON,
 }
 _BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
+_PURPOSE_ASKED = re.compile(r"what\b.*\bfor\W*", re.IGNORECASE)
 _NAME_ASKED = re.compile(r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", re.IGNORECASE)
 _BY_NOUN = {
     noun: kind
@@ -112,7 +114,8 @@ _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or 
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
-    r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
+    r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b(?:first|second|third|fourth|fifth|last) day of\b"
+    r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
@@ -139,6 +142,12 @@ _FREQUENCY = re.compile(
     rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
     re.IGNORECASE,
 )
+_PURPOSE = re.compile(
+    r"\bfor\b|\b(?:to|can|helps?|lets?|allows?) (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,}|\b(?:that|which) ",
+    re.IGNORECASE,
+)
+_BY_PATTERN = {Expected.REASON: _REASON, Expected.FREQUENCY: _FREQUENCY, Expected.PURPOSE: _PURPOSE}
+_QUOTED = re.compile(r"[\"“„«]\w[^\"“”«»]{0,60}[\"”“»]|`\w[^`]{0,60}`")
 _NAMED_KINDS = (Expected.PERSON, Expected.PLACE, Expected.NAME)
 _NOT_NAMES = frozenset((*MONTHS, *DAYS))
 
@@ -159,8 +168,8 @@ def expected(question: str) -> Expected:
     ['person', 'time', 'number', 'any']
     """
     words = [fold(word) for word in _WORD.findall(question)]
-    if _NAME_ASKED.match(question):
-        return Expected.NAME
+    if _NAME_ASKED.match(question) or _PURPOSE_ASKED.fullmatch(question.strip()):
+        return Expected.NAME if _NAME_ASKED.match(question) else Expected.PURPOSE
     for at, word in enumerate(words):
         if word in _BY_WORD:
             return _BY_WORD[word]
@@ -229,12 +238,14 @@ def has_expected(kind: Expected, text: str, *, asked: Collection[str]) -> bool:
     >>> [has_expected(Expected.TIME, text, asked=asked) for text in ("The bridge opened in 1931.", "The bridge fell in 1953.")]
     [False, True]
     """
-    if kind in (Expected.REASON, Expected.FREQUENCY):
-        return (_REASON if kind is Expected.REASON else _FREQUENCY).search(text) is not None
+    if kind in _BY_PATTERN:
+        return _BY_PATTERN[kind].search(text) is not None
     if kind is Expected.ANY or (kind in _NAMED_KINDS and text == text.lower()):
         return True
+    if kind is Expected.NAME and _QUOTED.search(text):
+        return True
     if kind in (Expected.PERSON, Expected.NAME):
-        names = [match[0] for match in _NAME.finditer(text) if match.start() or _has_name_after(text, match.end())]
+        names = [match[0] for match in _NAME.finditer(text) if not _begins_clause(text, match.start(), match.end())]
     else:
         pattern = {Expected.PLACE: _AFTER_PREPOSITION, Expected.TIME: _TIME, Expected.NUMBER: _NUMBER}[kind]
         names = [match[match.re.groups] for match in pattern.finditer(text)]
@@ -321,9 +332,10 @@ def _echoes(question: str, text: str) -> bool:
     )
 
 
-def _has_name_after(text: str, at: int) -> bool:
-    """Whether a word with a capital follows, so that the first word of a text begins a name."""
-    return text[at + 1 : at + 2].isupper()
+def _begins_clause(text: str, start: int, end: int) -> bool:
+    """Whether a word has a capital only since it is the first of a text, or of a clause after a colon, and begins no name."""
+    is_first = not start or (text[:start].endswith(": ") and text[end + 1 : end + 2].islower())
+    return is_first and not text[end + 1 : end + 2].isupper()
 
 
 # The choice of the fewest pieces that cover a question.
@@ -379,12 +391,14 @@ class Chosen(NamedTuple):
     has_kind : the first has what the question asks for: a time, a number, a name or a place
     is_whole : the first has what is asked, itself or in its context (:meth:`_Pool.selection`); true, too, if the question asks for
         several things
+    is_named : the question has names or numbers, and the first has all of them
     """
 
     places: tuple[int, ...]
     uncovered: tuple[str, ...]
     has_kind: bool
     is_whole: bool = True
+    is_named: bool = False
 
     @property
     def is_covered(self) -> bool:
@@ -459,7 +473,7 @@ class _Pool:
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
-        self.may_join = _JOINS.search(question) is not None or self.is_plural or self.is_compound
+        self.may_join = _JOINS.search(question) is not None or self.is_compound
         extent = _extent(question)
         self.has_kind = np.array(
             [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
@@ -476,7 +490,10 @@ class _Pool:
             has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
         own = _met(constraints.all, statements)
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
-        self.is_named = [bool(row.all()) for row in self.has[:, : self.has.shape[1] - len(constraints.words)]]
+        subjects = set[str]().union(*self.titles) - LIGHT  # a word of a title is a name, however the question writes it
+        is_name = [word not in constraints.words or word in subjects for word in constraints.all]
+        self.is_named = [bool(row.all()) for row in self.has[:, is_name]]
+        self.has_names = any(is_name)
         self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
@@ -515,10 +532,15 @@ class _Pool:
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
         """A chain with the answering piece first, and if several things are asked for, with further pieces."""
         first = max(chain, key=lambda at: (self.may_join or self.is_named[at], self.asking[at], -at))
-        places = [first, *(at for at in chain if at != first)]
+        is_enough = not self.is_compound and bool((self.has[first] >= self.has[chain].any(axis=0)).all())
+        others = [] if is_enough else [at for at in chain if at != first]
+        if not self.may_join and self.is_named[first]:
+            others = [at for at in others if self.is_named[at]]
+        places = [first, *others]
         while self.is_plural and len(places) < most:
             close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
+            free = [at for at in free if self.may_join or self.is_named[at] or not self.is_named[first]]
             if not free:
                 break
             places.append(free[0])
@@ -528,9 +550,8 @@ class _Pool:
         """What a chain of pieces leaves unmet, and whether it has what is asked."""
         around = [part for at in places for part in places_of(self.evidence[at])]
         uncovered = Statements((self.evidence[at].text for at in places), places=around).unmet(constraints)
-        return Chosen(
-            places, uncovered, bool(self.has_kind[places[0]]), self._says_it_itself(constraints, places, uncovered)
-        )
+        has_kind, is_whole = bool(self.has_kind[places[0]]), self._says_it_itself(constraints, places, uncovered)
+        return Chosen(places, uncovered, has_kind, is_whole, self.has_names and self.is_named[places[0]])
 
     def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
         """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
@@ -667,7 +688,8 @@ def extractive_answer(
     relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Otherwise the text says
     which constraints no statement meets: first if they are one or two names or numbers of a short question, else last. Words
     without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
-    answer is refused if it is not supported and no piece has a cosine of at least 0.45; without cosines nothing is refused for
+    answer is refused if it is not supported, no piece has a cosine of at least 0.45, and the first lacks a name or a number of the
+    question, or the question has none; without cosines nothing is refused for
     this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
@@ -697,6 +719,7 @@ def extractive_answer(
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
     is_far = bool(known) and max(known) < _FAR
+    is_far = is_far and not selection.is_named
     if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
     wanted = compared(question)

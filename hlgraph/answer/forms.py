@@ -18,6 +18,7 @@ from hlgraph.answer.constraints import (
     is_doubted,
     is_misplaced,
     is_unknown,
+    statement,
     without_plans,
 )
 from hlgraph.answer.table_rules import MEASURES, is_row, measured_by
@@ -73,7 +74,7 @@ _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.I
 _CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
 _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
-    rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+)), (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
+    rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
@@ -82,6 +83,8 @@ _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
 _NUMBERING = re.compile(r"^[, ]*\d+(?:\.\d+)*\.?\s")
+_DATE = re.compile(r"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
+_EXCEPTION = re.compile(r",? \b(?:except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE)
 _CYCLES = (DAYS, MONTHS)
 _WRITTEN = "one two three four five six seven eight nine ten eleven twelve"
 NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
@@ -208,7 +211,7 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
         needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
-        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else False
+        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else _is_exception(body, constraints)
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
@@ -227,6 +230,12 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
             else None
         )
     return _in_its_range(question, first, unmet)
+
+
+def _is_exception(text: str, constraints: Constraints) -> bool:
+    """Whether what is asked is what a text takes out of its negation: cats in "Pets are not allowed, except one cat"."""
+    _, *exception = _EXCEPTION.split(text, maxsplit=1)
+    return bool(exception) and any(map(statement(exception[0]).has, constraints.words))
 
 
 _LIGHT_VERBS = _names("taken given kept gone put")  # of a question of yes or no they tell much
@@ -253,10 +262,9 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
         is_within = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if is_within else False if years else None
-    has_other = all(_NUMBER.fullmatch(word) for word in unmet) and set(_NUMBER.findall(text)) - set(
-        _NUMBER.findall(question)
-    )
-    return False if has_other else None
+    is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
+    others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
+    return False if others and not is_of_name and all(map(_NUMBER.fullmatch, unmet)) else None
 
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:

@@ -40,6 +40,7 @@ _KEPT = 4_096  # texts whose content is in memory: an answer reads each piece of
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
+_IN_E = re.compile(r"[^aeiou][aeiou][^aeiouwxy](?:e|ed|es|ing)")  # bake, baked, baking
 _IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[aious]s|[xz]|ch|sh)$")
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
@@ -149,10 +150,11 @@ class Wording:
 
     def has(self, word: str) -> bool:
         """Whether the texts have a word: a name whole or in all its parts, a number, or a form of an ordinary word."""
-        if any(sign.isdigit() for sign in word) and fold(word) in self._numbers:
+        is_number = any(sign.isdigit() for sign in word)
+        if is_number and fold(word) in self._numbers:
             return True
         bare = _bare(word)
-        if bare in self._known or self.forms(bare):
+        if not is_number and (bare in self._known or self.forms(bare)):
             return True
         parts = _words_of(word, is_name=True)[1:]
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
@@ -254,6 +256,8 @@ def _spelled_forms(word: str) -> Iterator[str]:
             root = word.removesuffix(ending)
             if len(root) == _STEM - 1 != len(word) and (ending != "d" or (root[-1] == "e" and root[-2] != "e")):
                 yield root
+    if _IN_E.fullmatch(word):
+        yield from (f"{word[:3]}{ending}" for ending in ("e", "ed", "es", "ing"))
     if _IN_Y.search(word):
         yield from (word[:-1] + ending for ending in ("ies", "ied"))
     elif len(word) > _STEM and word.endswith(("ies", "ied")):

@@ -33,6 +33,7 @@ class Unit(NamedTuple):
     start, end : span in the chunk
     text : its words without layout
     heading : the deepest heading above it
+    edition : of the headings above that one, the deepest that is a version or a date; empty if there is none, or it is one itself
     kind : kind of the block that it comes from
     is_open : its first pronoun refers to another thing than the title, or may do so; it states no fact about the title
     bracket : span in ``text`` of the antecedent that it does not have in the chunk; empty if there is none
@@ -43,10 +44,17 @@ class Unit(NamedTuple):
     text: str
     heading: str
     kind: BlockKind = BlockKind.PROSE
+    edition: str = ""
     is_open: bool = False
     bracket: tuple[int, int] = (0, 0)
 
 
+_DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d\d|(?:19|20)\d\d(?:[-/.]\d\d?){{2}}"
+_VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
+# A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
+_EDITION = re.compile(
+    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
+)
 _HAS_WORD = re.compile(r"[^\W_]")
 _ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
@@ -104,10 +112,10 @@ def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[
     Iterator
         The units.
     """
-    heading = " ".join(plain(headings[-1]).split()) if headings else ""
     size = len(above)
     whole = _closed(above + text)
-    for unit in _with_questions(_without_lead_ins(_units(whole, heading)), whole):
+    path = [" ".join(plain(heading).split()) for heading in headings]
+    for unit in _with_questions(_without_lead_ins(_units(whole, path)), whole):
         if unit.start >= size:
             yield unit._replace(start=unit.start - size, end=unit.end - size)
 
@@ -188,8 +196,10 @@ def stands_alone(text: str, unit: Unit) -> bool:
     )
 
 
-def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
-    """The units, each with the lead-in that its words begin with."""
+def _units(text: str, path: list[str]) -> Iterator[tuple[Unit, str]]:
+    """The units, each with the lead-in that its words begin with. ``path``: the headings above the text, outermost first."""
+    levels = list(range(1, len(path) + 1))
+    heading, edition = _deepest(path)
     rows: list[Block] = []
     code: list[Block] = []
     context = Context(text)
@@ -198,23 +208,35 @@ def _units(text: str, heading: str) -> Iterator[tuple[Unit, str]]:
         lead = context.above(block)
         is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
         if rows and (not is_row or block.is_loose):
-            yield from ((unit, "") for unit in _table(text, rows, heading))
+            yield from ((unit._replace(edition=edition), "") for unit in _table(text, rows, heading))
             rows = []
         if code and block.kind is not BlockKind.CODE:
-            yield from ((unit, "") for unit in _code(text, code, heading))
+            yield from ((unit._replace(edition=edition), "") for unit in _code(text, code, heading))
             code = []
         if block.kind is BlockKind.HEADING:
             title = " ".join(plain(block.title).split())
-            yield Unit(block.start, block.end, title, heading, BlockKind.HEADING), ""
-            heading = title
+            yield Unit(block.start, block.end, title, heading, BlockKind.HEADING, edition), ""
+            while path and (levels[-1] >= block.level or title in path):
+                path, levels = path[:-1], levels[:-1]
+            path, levels = [*path, title], [*levels, block.level]
+            heading, edition = _deepest(path)
         elif is_row:
             rows.append(block)
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
             lead = " ".join(_lead(line) for line in lead.splitlines() if line.strip())
-            yield from ((unit, lead) for unit in _prose(text, block, heading, lead, has_words=has_words))
-    yield from ((unit, "") for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
+            prose = _prose(text, block, heading, lead, has_words=has_words)
+            yield from ((unit._replace(edition=edition), lead) for unit in prose)
+    rest = (*_table(text, rows, heading), *_code(text, code, heading))
+    yield from ((unit._replace(edition=edition), "") for unit in rest)
+
+
+def _deepest(path: Sequence[str]) -> tuple[str, str]:
+    """The heading and the edition of a unit below these headings."""
+    heading = path[-1] if path else ""
+    edition = next((each for each in reversed(path) if _EDITION.fullmatch(each)), "")
+    return heading, "" if edition == heading else edition
 
 
 def _without_bars(match: re.Match[str]) -> str:

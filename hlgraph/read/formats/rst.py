@@ -62,7 +62,7 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     Parameters
     ----------
-    origin : the file; its stem is the title if it has no section
+    origin : the file; its stem is the title if it has no section, or only sections below its first text
     data : its bytes
     options : the encoding and the size limit
 
@@ -82,14 +82,18 @@ def read_rst(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     blocks: list[str] = []
     fields: dict[str, MetadataValue] = {}
     parse = _parser()
+    tops: list[str] = []
     for level, part in _sections(text):
         tree = parse(part)
         fields |= walk.fields(tree) if not any(block for block in blocks if not block.startswith("# ")) else {}
         first, *rest = [*walk.blocks(tree), ""]
+        tops += [first] if level == 1 else []
         blocks += [heading(first, level) if level else first, *rest]
-        walk.title = walk.title or (first if level else "")
-    blocks = [*filter(None, blocks)] or [f"{name}: {value}" for name, value in fields.items()]
-    title = walk.title or str(fields.pop("title", ""))
+    blocks = [*filter(None, blocks)]
+    has_parts = len(tops) == 1 and any(block.startswith("## ") for block in blocks)
+    is_titled = tops and (has_parts or blocks[0].startswith("# "))  # else its sections stand below its first text
+    blocks = blocks or [f"{name}: {value}" for name, value in fields.items()]
+    title = tops[0] if is_titled else str(fields.pop("title", ""))
     metadata: dict[str, MetadataValue] = {**fields}
     warnings = (*warnings, *walk.unread.warnings())
     return document_of(produced, blocks, title=clean_title(title), metadata=metadata, warnings=warnings)
@@ -219,12 +223,10 @@ class _Walk:
 
     Attributes
     ----------
-    title : the title of the first section
     unread : what was left out
     """
 
     def __init__(self, produced: Produced, *, named: dict[str, str], notes: dict[str, list[str]]) -> None:
-        self.title = ""
         self.unread = Unread()
         self._produced = produced
         self._depth = 0

@@ -60,6 +60,21 @@ class TestPropositionText:
         assert only("The lock is freed.", "Changes", edition).text == f"Changes, {edition}: The lock is freed."
         assert only("It came with 9.9.", "Changes", "Fixed", "Locks").text == "Changes, Locks: It came with 9.9."
 
+    def test_the_version_of_a_chunk_holds_until_its_next_one(self) -> None:
+        text = "## 4.1.0\n\nIt is fast.\n\n### Fixed\n\nIt holds.\n\n## 4.0.0\n\nIt needs Java 21.\n\n"
+        text += "### Added\n\nIt runs.\n\n## Older\n\nSee there."
+        own = [proposition.text for proposition in extract(text, "Notes", "Notes", "4.1.0").propositions]
+        assert own == [
+            "Notes, 4.1.0: It is fast.",
+            "Notes, 4.1.0, Fixed: It holds.",
+            "Notes, 4.0.0: It needs Java 21.",
+            "Notes, 4.0.0, Added: It runs.",
+            "Notes, Older: See there.",
+        ]
+        # The chunk begins inside of a section.
+        inside = [proposition.text for proposition in extract(text[10:], "Notes", "Notes", "4.1.0").propositions]
+        assert inside == own
+
     @pytest.mark.parametrize(
         "heading", ["3", "1. Safety", "2.4 Safety of pumps", "12 May", "Part 2", "Year 3000", "e.g. this"]
     )
@@ -497,7 +512,7 @@ class TestFingerprints:
         assert local.input_fingerprint(chunk) == local.input_fingerprint(same)
         others = [ChunkInput("b", "t", ("h",)), ChunkInput("a", "s", ("h",)), ChunkInput("a", "t", ("h", "i"))]
         assert len({local.input_fingerprint(other) for other in [chunk, *others]}) == 4
-        assert local.fingerprint == "local/9"
+        assert local.fingerprint == "local/10"
 
 
 @pytest.mark.parametrize(

@@ -420,6 +420,20 @@ def test_a_link_out_of_a_folder_is_refused_for_every_format(tmp_path: Path) -> N
     assert "leads out of" in failed.error.reason
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Pumps\n=====\n\nOne is blue.\n\nUse\n===\n\nTwo are.\n", "Pumps"),
+        ("Pumps pump.\n\nSpeed\n=====\n\nOne is blue.\n\nUse\n===\n\nTwo are.\n", "a"),
+        ("Pumps pump.\n\nUse\n===\n\nTwo are.\n", "a"),
+        (".. image:: a.png\n\nBy Ada.\n\nPumps\n=====\n\nOne is blue.\n\nUse\n---\n\nTwo are.\n", "Pumps"),
+    ],
+)
+def test_the_title_of_rst_is_no_section_below_its_first_text(tmp_path: Path, text: str, title: str) -> None:
+    [document] = documents(given(tmp_path, "rst", text))
+    assert document.title == title
+
+
 def test_sections_of_rst_have_their_levels_and_tables_are_no_titles(tmp_path: Path) -> None:
     source = (
         "====\nTop\n====\n\nOne\n---\n\n1. Two\n~~~~~~\nwords\n\n- no title\n----------\n\n"
