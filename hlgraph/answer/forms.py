@@ -76,6 +76,10 @@ _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+)), (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
+_WITHOUT = re.compile(  # a condition; it does not deny what holds under it
+    r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
+)
+_CONDITION = re.compile(r"\b(?:without|unless|except)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
 _STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
@@ -203,12 +207,15 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     lead, colon, item = body.partition(":")
     if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
         return None if unmet else False
-    if Statements([body]).denies(question):
+    is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
+    bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
+    if Statements([bare_body]).denies(bare):
         asked_too = Statements([question])
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
         needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
-        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else False
+        is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
+        return None if is_bound or said.unmet(constraints._replace(numbers=(), words=needed)) else False
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))

@@ -131,6 +131,10 @@ FORMS = [
     ("Was Ben Moro a member in 2010?", ["Ben Moro was a member from 1977 to 1994."], "No: Ben"),
     ("Is Ben the younger brother of Tim?", ["Ben is the elder brother of Tim."], "No: Ben"),
     ("Is New Tessing part of Vell?", ["New Tessing is not part of Vell."], "No: New"),
+    ("Are goods refunded without the box?", ["Goods are not refunded without the box."], "No: Goods"),
+    ("Are goods refunded without the box?", ["Goods are refunded without the box."], "Yes: Goods"),
+    ("Is entry possible without a ticket?", ["Entry without a ticket is not possible."], "No: Entry"),
+    ("May dogs enter?", ["Dogs may not enter without a lead."], "Dogs may not"),
     (
         "Is Mara Quill a painter?",
         ["Mara Quill was born in Tessing."],

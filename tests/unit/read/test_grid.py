@@ -68,6 +68,21 @@ def test_a_table_of_keys_and_values_has_no_header(rows: tuple[str, ...]) -> None
     assert [" ".join(row) for row in table.rows] == [row.replace(" |", "") for row in rows]
 
 
+def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
+    table = grid("Norwegian | native", "Finnish | fluent", "German | basic")
+    assert (table.head, table.rows[1]) == (["", ""], ["Finnish", "fluent"])
+    assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
+    assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
+
+
+def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
+    form = grid("Name | Ilse Tarn | Born | 4 May 1971", "Boat | Merle | Length | 9.4 m", "Insured | yes |  | ")
+    assert form.head == ["", ""]
+    assert form.rows[1:] == [["Born", "4 May 1971"], ["Boat", "Merle"], ["Length", "9.4 m"], ["Insured", "yes"]]
+    people = grid("Name | Born | Town | Age", "Ada | 1971 | Sarn | 40", "Ben | 1980 | Tolk | 31")
+    assert people.head == ["Name", "Born", "Town", "Age"]
+
+
 def test_years_can_be_a_header() -> None:
     assert grid("Item | 2022 | 2023", "Hub | 7 | 9").head == ["Item", "2022", "2023"]
 
