@@ -816,7 +816,8 @@ def _joined(column: Iterable[Cell]) -> str:
 
 _MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
 _DATUM = re.compile(  # a date, an address, a phone number, a box to tick
-    r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
+    r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*"
+    r"|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
 )
 
 

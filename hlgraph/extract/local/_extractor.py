@@ -26,7 +26,6 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
-from hlgraph.extract.local._lexicon import MONTHS
 from hlgraph.extract.local._mentions import as_written, find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
@@ -52,12 +51,6 @@ _LONGEST_LABEL, _LONGEST_CELL = 40, 60
 _MOST = 12
 _STATING = re.compile(r"[^uwbxy.]*[nMz#D)hv][^uwbxy.]?[bxy](?!.*\.$)")  # a noun or pronoun, then "is", "has" or "will"
 _IS = frozenset(("is", "was", "are", "were", "became"))
-_DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d\d|(?:19|20)\d\d(?:[-/.]\d\d?){{2}}"
-_VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
-# A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
-_EDITION = re.compile(
-    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
-)
 _TAIL = re.compile(r" (?:of|in|from|for|by|at|on|with|to)\b.*")
 _DISAMBIGUATION = re.compile(r"\(([^()]+)\)$")
 # Predicates, without "is" and "was", that only a subject or an object of one kind has.
@@ -305,7 +298,6 @@ class Reading:
     mentions: tuple[tuple[MentionSpan, ...], ...]
     topics: tuple[str, ...]
     evidence: Shape
-    edition: str
 
     def triples(self) -> list[tuple[Triple, ...]]:
         """The facts that the rules find in each unit. Code has none."""
@@ -335,7 +327,7 @@ class Reading:
         propositions: dict[str, Proposition] = {}
         rows = zip(self.units, self.mentions, mentions or self.mentions, triples, strict=True)
         for unit, own_mentions, unit_mentions, facts in rows:
-            text = _self_contained(unit, self.title, self.edition)
+            text = _self_contained(unit, self.title)
             if text in propositions:
                 continue
             names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *unit_mentions]
@@ -360,12 +352,11 @@ def read_chunk(chunk: ChunkInput) -> Reading:
         [unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit)], chunk.text
     )
     if not parts:
-        return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False), "")
+        return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
     resolved, named = with_antecedents(parts, mentions, title)
     topics = chunk_topics(resolved, named, title, headings=chunk.headings)
-    edition = next((heading for heading in reversed(chunk.headings) if _EDITION.fullmatch(heading)), "")
-    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence, edition)
+    return Reading(title, resolved, tuple(map(tuple, named)), topics, evidence)
 
 
 def _asserts(unit: Unit) -> bool:
@@ -397,13 +388,13 @@ def title_for(unit: Unit, title: Title) -> Title:
     return title._replace(is_name=False) if unit.is_open else title
 
 
-def _self_contained(unit: Unit, title: Title, edition: str) -> str:
+def _self_contained(unit: Unit, title: Title) -> str:
     """The sentence, preceded by the title, the edition and the heading if it does not name them."""
     context = []
     if title.full and not is_named(unit.text, title):
         context.append(title.full)
-    if edition not in (unit.heading, title.full) and edition not in unit.text:
-        context.append(edition)
+    if unit.edition not in (unit.heading, title.full) and unit.edition not in unit.text:
+        context.append(unit.edition)
     if unit.heading and unit.heading != title.full and unit.heading.lower() not in unit.text.lower():
         context.append(unit.heading)
     return f"{', '.join(context).rstrip(' :')}: {unit.text}" if context else unit.text
@@ -461,7 +452,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/9"
+        return "local/10"
 
     @property
     def problems(self) -> tuple[str, ...]:

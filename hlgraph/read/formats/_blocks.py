@@ -62,7 +62,10 @@ def is_title_line(text: str) -> bool:
     """
     bare = text.strip()
     return (
-        len(bare) <= _LONGEST_TITLE and "\n" not in bare and any(map(str.isalpha, bare)) and bare[-1] not in _NO_TITLE_END
+        len(bare) <= _LONGEST_TITLE
+        and "\n" not in bare
+        and any(map(str.isalpha, bare))
+        and bare[-1] not in _NO_TITLE_END
     )
 
 

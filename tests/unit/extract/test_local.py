@@ -60,6 +60,15 @@ class TestPropositionText:
         assert only("The lock is freed.", "Changes", edition).text == f"Changes, {edition}: The lock is freed."
         assert only("It came with 9.9.", "Changes", "Fixed", "Locks").text == "Changes, Locks: It came with 9.9."
 
+    def test_the_versions_in_a_chunk_head_their_own_parts(self) -> None:
+        text = (
+            "# C\n\n## [2.0]\n\n### Removed\n\n- Ares.\n\n## [1.9]\n\n### Removed\n\n- Boreas.\n\n## Thanks\n\nTo all."
+        )
+        expected = ["C, [2.0], Removed: Ares.", "C, [1.9], Removed: Boreas.", "C, Thanks: To all."]
+        assert [each.text for each in extract(text, "C").propositions] == expected
+        later = text.partition("\n\n## [2.0]\n\n### Removed\n\n")[2]
+        assert [each.text for each in extract(later, "C", "C", "[2.0]", "Removed").propositions] == expected
+
     @pytest.mark.parametrize(
         "heading", ["3", "1. Safety", "2.4 Safety of pumps", "12 May", "Part 2", "Year 3000", "e.g. this"]
     )
@@ -497,7 +506,7 @@ class TestFingerprints:
         assert local.input_fingerprint(chunk) == local.input_fingerprint(same)
         others = [ChunkInput("b", "t", ("h",)), ChunkInput("a", "s", ("h",)), ChunkInput("a", "t", ("h", "i"))]
         assert len({local.input_fingerprint(other) for other in [chunk, *others]}) == 4
-        assert local.fingerprint == "local/9"
+        assert local.fingerprint == "local/10"
 
 
 @pytest.mark.parametrize(
