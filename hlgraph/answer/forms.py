@@ -174,7 +174,9 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     for at, piece in enumerate(evidence):
         around = [part for part in places_of(piece) if not part.endswith("?")]
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
-        is_affirmed = None if _is_aside(question, piece, around) else _says(question, piece, around, is_first=not at)
+        is_affirmed = _ticked(question, piece, around)
+        if is_affirmed is None and not _is_aside(question, piece, around):
+            is_affirmed = _says(question, piece, around, is_first=not at)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
@@ -234,6 +236,31 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
             else None
         )
     return _in_its_range(question, first, unmet)
+
+
+_TICKS = {
+    "yes": True,
+    "true": True,
+    "✓": True,
+    "✔": True,
+    "☒": True,
+    "no": False,
+    "false": False,
+    "✗": False,
+    "✘": False,
+}
+
+
+def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
+    """What a row says under the label that a question asks for: "admin: false" for "Is Otto an admin?"; None if nothing."""
+    asked, row = Statements([question]), body_of(piece)
+    if not is_row(row) or Statements([piece.text], places=around).unmet(constraints_of(question)):
+        return None
+    for cell in row.split("; "):
+        label, _, value = cell.partition(": ")
+        if fold(value) in _TICKS and (own := content_words(label)) and all(map(asked.has, own)):
+            return _TICKS[fold(value)] is not denies(question)
+    return None
 
 
 _LIGHT_VERBS = _names("taken given kept gone put")  # of a question of yes or no they tell much
