@@ -55,9 +55,9 @@ _OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel 
 # Function words and words that tell little of these languages and of Polish, beside the ones above.
 _SLIGHT = """aber als also am an auf aus bei bin bis da dann dass denn doch durch er es euch für gegen gibt hat hatte hatten haben
     hier ihm ihn ihr ihre ihren ihrer ihrem in ist ja kann kein keine können man mehr mein muss müssen nach nicht noch nur ob oder
-    ohne sein seine seinen seiner seit sie so soll sollte um uns unser unter vom vor war waren warum was weil wem wen wenn werden wird
-    wessen wieviel wieviele will wir wo wodurch wofür woher wohin womit wozu über hoch viel viele lange lang groß alt weit teuer
-    heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
+    ohne sein seine seinen seiner seit sie so soll sollte um uns unser unter vom vor war waren warum was weil wem wen wenn werden
+    wird wessen wieviel wieviele will wir wo wodurch wofür woher wohin womit wozu über hoch viel viele lange lang groß alt weit
+    teuer heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
     entre es-tu il ils je leur leurs lequel laquelle lui mais même ne nos notre nous on ont ou où par pas peut plus pourquoi puis
     qu sa sans se sera ses si son sont sous ta te tes ton tous tout toute très tu un vers vos votre vous y a-t-il ai as avait
     était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom a al algo ante aquel como con
