@@ -376,14 +376,16 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[Span], left: float) 
 def _parted(fields: Sequence[Field], columns: Sequence[Span], left: float) -> tuple[str | None, list[Field]]:
     """From a line of the head, the label of the row labels and the column labels; None if it does not belong to a head."""
     begin = columns[0][0]
-    beside = [field for field in fields[:1] if field.start <= left + _NEAR and field.end <= begin]
+    # The row labels may be of several columns, such as a date and what was paid, each with a label.
+    count = max(1, len(fields) - len(columns))
+    beside = [field for field in fields[:count] if fields[0].start <= left + _NEAR and field.end <= begin]
     above = fields[len(beside) :]
     # A title is centred over the page and begins far left of the values, or names the unit of all of them.
     is_title = len(above) == 1 and (above[0].start < begin - 4 * _NEAR or _UNIT.search(above[0].text) is not None)
     is_text = any(len(field.text) > _LONGEST_LABEL or field.text.endswith(("!", "?", ";")) for field in fields)
     if is_text or is_title:
         return None, []
-    return (beside[0].text if beside else ""), list(above)
+    return " ".join(field.text for field in beside), list(above)
 
 
 def _assigned(labels: Sequence[Field], columns: Sequence[Span]) -> list[str] | None:

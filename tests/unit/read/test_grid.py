@@ -4,7 +4,7 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid, markdown_rows, side_by_side
+from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, side_by_side
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -150,3 +150,14 @@ def test_a_table_with_lines_longer_than_a_chunk_is_several_tables_with_its_first
     labels = [label for part in parts for label in part[0].strip("| ").split(" | ")[1:]]
     assert labels == head[1:]
     assert len(markdown_rows(["a", "b"], [["x" * 2000, "y"]]).split("\n\n")) == 1
+
+
+def test_row_labels_of_two_columns_have_both_labels() -> None:
+    lines = [
+        "Date    Details           Paid out    Balance",
+        "03 Feb  GREENLEAF            18.40   1,185.71",
+        "09 Feb  CITY WATER           42.16   3,453.55",
+    ]
+    table = aligned_table(lines, 1)
+    assert table is not None
+    assert table.head == ["Date Details", "Paid out", "Balance"]
