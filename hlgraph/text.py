@@ -122,7 +122,7 @@ _MARKS = (
 
 # The pattern begins with one set of characters, so that the search skips all others. The look-behinds and possessive
 # quantifiers keep the time linear even for a megabyte of dots.
-_AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\])*+"
+_AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\]|[ \u00a0\u202f]»(?=\s))*+"
 _END = re.compile(
     rf"[{_STOPS};{_FULL_STOPS}](?:"
     rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
@@ -138,17 +138,28 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,4}}([^\W_]+(?:['’][^\
 _LINE = re.compile(r"([^\n\r\v\f\x85\u2028\u2029]*+)(?:\r\n|[\n\r\v\f\x85\u2028\u2029])?+")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r"={2,}|-{2,}")
-_SPEAKER = re.compile(
-    r"(?:\*\*|__)?([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: [A-ZÀ-ÖØ-Þ\d][\w.'’-]{0,30}){0,3})(?:\*\*|__)?:(?:\*\*|__)?[ \t]+(?=\S)"
-)
 _LOGGED = "0123456789[ADFJMNOS"
-_LOG = re.compile(  # the beginning of a line of a log
-    r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|(?:\d{1,3}\.){3}\d{1,3} [\w-]+ "
-    r"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)"
+_STAMP = (  # before a message of a chat: "[12.05.24, 18:02:11] ", "12/05/2024, 6:02 pm - "
+    r"\[?\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? \d\d?[:.]\d\d(?:[:.]\d\d)?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?\]?(?: [–-])? "
 )
+_LOG = re.compile(  # the beginning of a line of a log or a chat
+    r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|(?:\d{1,3}\.){3}\d{1,3} [\w-]+ "
+    rf"|\d\d:\d\d:\d\d[ ,.\]]|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d)|{_STAMP}"
+)
+_SPEAKER = re.compile(
+    rf"(?:{_STAMP})?(?:\*\*|__)?([A-ZÀ-ÖØ-Þ][\w.'’-]{{0,30}}(?: [A-ZÀ-ÖØ-Þ\d][\w.'’-]{{0,30}}){{0,3}})"
+    r"(?:\*\*|__)?:(?:\*\*|__)?[ \t]+(?=\S)"
+)
+_MESSAGE = re.compile(rf"{_STAMP}[^:\n]{{1,60}}: ")
+_PAGES = "\n\f\n"  # between two pages
 _LONGEST_FIELD = 48
 _COLUMN = 4  # blanks in a line that divide columns, not sentences
+_DOTS = "......"  # between a name and its page or price
+_COLUMNS = re.compile(r"\S(?: {4}|\t| ?(?:\. ?){6})[ \t.]*+\S")
 _CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
+_NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", but no date
+    r"(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
+)
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
@@ -255,7 +266,9 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
         following = _end_of_space(text, mark.end(), block.end)
         is_column = following - mark.end() >= _COLUMN and text.find("\n", mark.end(), following) < 0
         is_repeated = mark[0] == "..." and text.startswith("]", mark.start() - 1)  # "[FILE]... [URL]..."
-        if following < block.end and not is_column and not is_repeated and _is_end(text, block.start, mark, following):
+        is_dotted = text[max(start, mark.end() - 12) : mark.end()].replace(" ", "").endswith(_DOTS)
+        is_inside = is_column or is_repeated or is_dotted
+        if following < block.end and not is_inside and _is_end(text, block.start, mark, following):
             spans.append((start, mark.end()))
             start = following
     spans.append((start, block.end))
@@ -373,23 +386,38 @@ def blocks(text: str) -> Iterator[Block]:
     """
     pending: Block | None = None
     last = above = ""
+    kind: BlockKind | None = None  # of the block before
     for block, line in _lines(text):
         if pending is None:
             pending = block
-        elif (number := _is_title(pending, last)) and not _CAPITALS.fullmatch(above) and not _CAPITALS.fullmatch(line):
+        elif number := _is_title(pending, (above, last, line)) or _is_part(pending, last, block, text, kind=kind):
             yield pending._replace(kind=BlockKind.HEADING, level=2 + number.count("."), title=last)
-            pending = block
+            kind, pending = BlockKind.HEADING, block
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
-        elif _goes_on(pending, last, block, line) and not _is_field(line, text, pending.start):
+        elif _is_in_message(pending, block, text) or (
+            _goes_on(pending, last, block, line) and not _is_field(line, text, pending.start)
+        ):
             pending = pending._replace(end=block.end)
         else:
             yield pending
+            kind = pending.kind
             pending = block._replace(is_loose=True) if len(last) > _WIDE and block.kind is not BlockKind.ROW else block
         above, last = last, line
     if pending is not None:
         yield pending
+
+
+def _is_in_message(above: Block, block: Block, text: str) -> bool:
+    """Whether a line goes on with the message of a chat: it has no time and no writer of its own."""
+    is_prose = above.kind is BlockKind.PROSE is block.kind and not block.is_loose
+    return (
+        is_prose
+        and text[above.start] in _LOGGED
+        and _MESSAGE.match(text, above.start) is not None
+        and not (text[block.start] in _LOGGED and _LOG.match(text, block.start))
+    )
 
 
 def _is_field(line: str, text: str, above: int) -> bool:
@@ -402,7 +430,7 @@ def _is_field(line: str, text: str, above: int) -> bool:
 def _lines(text: str) -> Iterator[tuple[Block, str]]:
     """Each non-blank line as a block of its own, with its text."""
     unclosed: set[str] = set()  # fences that the rest of the text does not close
-    code_end = 0
+    code_end = end = 0
     is_loose = True
     for match in _LINE.finditer(text):
         line = match[1].strip()
@@ -411,10 +439,13 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
             continue
         indent = len(match[1]) - len(match[1].lstrip())
         start = match.start() + indent
+        if is_loose and line[0].islower() and text[end:start] == _PAGES:
+            is_loose = False  # a sentence goes on over the page
+        end = start + len(line)
         if start >= code_end and line[0] in "`~":
             code_end = _end_of_code(text, start, line, unclosed)
         if start < code_end:
-            yield Block(start, start + len(line), BlockKind.CODE, is_loose=is_loose), line
+            yield Block(start, end, BlockKind.CODE, is_loose=is_loose), line
         else:
             yield _classify(line, start, indent=indent, is_loose=is_loose), line
         is_loose = False
@@ -464,12 +495,32 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
     )
 
 
-def _is_title(block: Block, line: str) -> str:
-    """The number of a line that stands alone as the heading of a plain text, "1.2" of "1.2 SCOPE OF WORK"; else nothing."""
-    title = (
-        _CAPITALS.fullmatch(line) if block.is_loose and len(line) == block.end - block.start <= _LONGEST_LABEL else None
-    )
+def _is_title(block: Block, lines: tuple[str, str, str]) -> str:
+    """The number of a line that stands alone as the heading of a plain text, "1.2" of "1.2 SCOPE OF WORK"; else nothing.
+
+    ``lines`` are the line above, the line itself, and the one below.
+    """
+    above, line, below = lines
+    if not _stands_alone(block, line) or _CAPITALS.fullmatch(above) or _CAPITALS.fullmatch(below):
+        return ""
+    title = _CAPITALS.fullmatch(line)
     return title[1] if title else ""
+
+
+def _is_part(block: Block, line: str, following: Block, text: str, *, kind: BlockKind | None) -> str:
+    """The number of a line between blank lines that heads the prose below it, "2" of "2. Fuel"; nothing for an item of a list."""
+    is_other = following.kind in (BlockKind.PROSE, BlockKind.ROW) or (
+        following.kind is BlockKind.ITEM and _marker_kind(text[following.start : following.start + 2]) != "1"
+    )
+    is_above = is_other and following.is_loose and text[following.start - 1] == "\n"
+    if not is_above or kind is BlockKind.ITEM or not _stands_alone(block, line):
+        return ""
+    title = _NUMBERED_TITLE.fullmatch(line)
+    return title[1] if title else ""
+
+
+def _stands_alone(block: Block, line: str) -> bool:
+    return block.is_loose and len(line) == block.end - block.start <= _LONGEST_LABEL
 
 
 def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
@@ -478,6 +529,10 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
         return False
     head = line[0]
     if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)):
+        return False
+    if head == ">" and ITEM.match(line.lstrip("> ")):
+        return False
+    if _COLUMNS.search(last) and _COLUMNS.search(line):
         return False
     if len(last) > _WIDE:
         return head.islower()

@@ -52,6 +52,32 @@ _OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welcher we
 _OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel quelle quels dans pour par sur et el los las del
     es son quién qué cuándo dónde cuántos cuántas cuál cómo en con por il gli della delle di è chi che dove quanti quante quale
     come nel os um uma da em foi quem onde quantos qual como na het een van waar wanneer hoe welke werd"""
+# Function words and words that tell little of these languages and of Polish, beside the ones above.
+_SLIGHT = """aber als also am an auf aus bei bin bis da dann dass denn doch durch er es euch für gegen gibt hat hatte hatten haben
+    hier ihm ihn ihr ihre ihren ihrer ihrem in ist ja kann kein keine können man mehr mein muss müssen nach nicht noch nur ob oder
+    ohne sein seine seinen seiner seit sie so soll sollte um uns unser unter vom vor war waren warum was weil wem wen wenn werden
+    wird wessen wieviel wieviele will wir wo wodurch wofür woher wohin womit wozu über hoch viel viele lange lang groß alt weit
+    teuer heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
+    entre es-tu il ils je leur leurs lequel laquelle lui mais même ne nos notre nous on ont ou où par pas peut plus pourquoi puis
+    qu sa sans se sera ses si son sont sous ta te tes ton tous tout toute très tu un vers vos votre vous y a-t-il ai as avait
+    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom a al algo ante aquel como con
+    contra cosa cuál cuáles cuánta cuánto de desde donde durante e ella ellas ellos entre era eran eres esa ese eso esta este
+    esto estos está están fue fueron ha había han hasta hay la lo más me mi mis muy ni no nos o otra otro para pero por porque
+    puede que quiénes se ser será si sin sobre su sus también te tiene tienen todo todos tu y ya largo alto grande año día hora
+    llama nombre alla alle anche ai agli chi ci cui dal dalla dei del dell dello e era erano essere fa fu furono ha hanno ho i in
+    io la lei loro lui ma ne nella nelle noi non o perché più può qual quali quando quanto se sei si sia sono stata stato su
+    sua sulla suo tra tutti tutto un uno vi anno giorno nome lungo alto até ao aos das do dos é e ela ele eles era foram há isso
+    já lhe mais mas me meu muito não nas no nos num o ou pela pelo quais quanto quantos quantas se seu sua são também tem ter
+    um foi ano dia nome aan als bij dan dat deze die dit door dus een er ge geen had heb heeft hem hen hij hoeveel hun ik in is
+    ja je kan kon maar men met mij moet na naar niet nog nu of om onder ons ook op over te tegen toch tot uit voor waarom was
+    wat we wel wie wij worden wordt zal ze zich zij zijn zo zou lang hoog groot jaar dag naam co czy dla do gdzie i ich ile jak
+    jaka jaki jakie jest kiedy kim kto którą która które który którym ma na nie o od oraz po pod przez są się ten ta to w we z za ze
+    że był była było były dlaczego"""
+_CJK_WORD = re.compile(r"[\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]{2,}")
+_CJK_ASKING = re.compile(
+    "何時|何処|何人|何年|何月|何日|何|誰|哪里|哪些|哪个|哪年|哪|什么|什麼|谁|多少|几个|几年|几|幾|多久|多大|怎么样|怎么|怎样|怎|为什么|如何|是否|"
+    "有没有|[是的吗呢了在有和与个这那被于之]|[年月日時人名前]"
+)
 _GERMAN, _OTHER = frozenset(_OF_GERMAN.split()), frozenset((*_OF_GERMAN.split(), *_OF_OTHERS.split()))
 _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
@@ -87,8 +113,8 @@ class Constraints(NamedTuple):
     phrases : a word and the number after it, as in "Part 150" or "Ip Man 4", which must stand together
     numbers : numbers, dates, codes such as P60, and options such as --force
     words : its other content words
-    is_english : whether two words, or the first, are English function words, and function words of other languages are not more;
-        only then its words are constraints
+    is_english : whether two words, or the first, are English function words, and function words of other languages are not more
+    is_known : whether it is English or another language whose function words are known; only then its words are constraints
     """
 
     names: tuple[str, ...]
@@ -96,6 +122,7 @@ class Constraints(NamedTuple):
     numbers: tuple[str, ...]
     words: tuple[str, ...]
     is_english: bool = True
+    is_known: bool = True
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -132,10 +159,37 @@ def constraints_of(question: str) -> Constraints:
     is_english = is_sure or (
         (any(common[:1]) or sum(common) > 1) and sum(word in _OTHER for word in asked) <= sum(common)
     )
-    if not is_english:  # the first word has a capital in any case, and in German every noun has
+    if not is_english:
+        if parts := _CJK_WORD.findall(_CJK_ASKING.sub(" ", question)):
+            pairs = tuple(dict.fromkeys(each for part in parts for each in _pairs(part)))
+            return Constraints((), (), numbers, pairs, is_english=False)
+        # the first word has a capital in any case, and in German every noun has
         names = [] if _GERMAN & {*asked} else [name for name in names if fold(name) != asked[0]]
+        return _of_another_language(asked, (names, numbers), phrases + offices, joined)
     named = tuple(name for name in names if name not in joined)
-    return Constraints(named, phrases + offices, numbers, tuple(rest), is_english)
+    return Constraints(named, phrases + offices, numbers, tuple(rest))
+
+
+def _pairs(run: str) -> Iterator[str]:
+    """The neighbouring characters of a word without spaces, two by two; all of a short word and of one in katakana."""
+    yield from ([run] if len(run) < 3 or run[0] < "\u3400" else (run[at : at + 2] for at in range(len(run) - 1)))
+
+
+def _of_another_language(
+    asked: Sequence[str], said: tuple[Sequence[str], tuple[str, ...]], phrases: tuple[str, ...], joined: set[str]
+) -> Constraints:
+    """The constraints of a question in another language: its words count if its function words are known."""
+    names, numbers = said
+    slight = {*_SLIGHT.split(), *_OTHER}
+    is_known = any(word in slight for word in asked)
+    taken = {part for name in names for part in words(name)}
+    rest = (
+        word
+        for word in dict.fromkeys(asked)
+        if len(word) > 2 and word not in slight and word not in taken and not _DIGIT.search(word)
+    )
+    named = tuple(name for name in names if name not in joined and fold(name) not in slight)
+    return Constraints(named, phrases, numbers, tuple(rest), is_english=False, is_known=is_known)
 
 
 class Statements:
@@ -155,6 +209,7 @@ class Statements:
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
+        self._texts = (*texts, *places)
         self._wording = Wording(texts, places=places)
         self._words = {word for text in (*texts, *places) for word in words(text)}
         self._meanings = {meaning for word in self._words for meaning in _meanings(word)}
@@ -168,6 +223,8 @@ class Statements:
 
     def has(self, constraint: str) -> bool:
         """Whether the texts meet a constraint."""
+        if constraint[0] >= "\u3041" and _CJK_WORD.fullmatch(constraint):
+            return any(constraint in text for text in self._texts)
         if " " in constraint:
             parts = words(constraint)
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
@@ -187,7 +244,7 @@ class Statements:
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
-        words = constraints.words if constraints.is_english else ()
+        words = constraints.words if constraints.is_known else ()
         needed = (*constraints.names, *constraints.phrases, *constraints.numbers, *words)
         return tuple(one for one in needed if one not in LIGHT and not self.has(one))
 
@@ -226,7 +283,7 @@ def weight(word: str) -> float:
 def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibration: Calibration | None) -> bool:
     """Whether a question means the same without some of its words: its cosine to the rest of it is at least 0.975.
 
-    Names and numbers are never slight. Embeds two texts at once.
+    Names and numbers are never slight, nor are words of other languages than English. Embeds two texts at once.
 
     Parameters
     ----------
@@ -235,7 +292,8 @@ def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibr
     embedder : the embedder of the corpus
     calibration : the scale of its cosines; None: that of the shipped embedder
     """
-    if not unmet or any(sign.isupper() or sign.isdigit() for word in unmet for sign in word):
+    is_named = any(sign.isupper() or sign.isdigit() for word in unmet for sign in word)
+    if not unmet or is_named or not constraints_of(question).is_english:
         return False
     pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, unmet))})(?!\w)"
     rest = " ".join(re.sub(pattern, "", question, flags=re.IGNORECASE).split())

@@ -127,7 +127,8 @@ _LOWER_PLACE = re.compile(
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
 _BY_NOUN_PHRASE = re.compile(
-    r"([a-z]+)(?: (?:out|up|off|down))? by (?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
+    r"([a-z]+)(?: (?:out|up|off|down))?(?: (?:in|on|at|from) [\w .,]{1,24}?)? by "
+    r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
 )
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
@@ -350,8 +351,11 @@ _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _DEFINITE = re.compile(
-    r"\b(?i:the|its|his|her|their|this|that) (?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[A-Z\d])))"
+    r"\b(?i:the|its|his|her|their|this|that) (?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[A-Z\d\"“‘'`-])))"
 )
+_QUANTITY = """age amount capacity charge cost cover depth dose duration fee fine height interest length level limit output power
+    pressure price rate rent salary share size speed tax temperature time total volume wage weight width"""
+_QUANTITIES = frozenset(_QUANTITY.split())
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -485,7 +489,7 @@ class _Pool:
             measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
             has_noun = [not measures.isdisjoint(words(text)) for text in bodies]
         if noun:  # "the river flows" does not say which
-            unnamed = [noun[1] in _DEFINITE.findall(text) and text.count(noun[1]) == 1 for text in bodies]
+            unnamed = [self._is_unnamed(noun[1], text) for text in bodies]
             self.has_kind &= ~np.array(unnamed)
             has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
         own = _met(constraints.all, statements)
@@ -521,6 +525,11 @@ class _Pool:
         self.scores: NDArray[np.float64] = scores.round(9)
         asked_for = own[:, own.shape[1] - others :] @ _shares(own[:, own.shape[1] - others :], light)
         self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
+
+    def _is_unnamed(self, noun: str, text: str) -> bool:
+        """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
+        is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
+        return noun in _DEFINITE.findall(text) and text.count(noun) == 1 and not is_told
 
     def ranked(self, most: int) -> list[tuple[int, ...]]:
         """The places of the pieces of each chain, the answering one first; the best chain first."""
@@ -668,6 +677,7 @@ NOT_FOUND = "Nothing in the corpus answers this."
 _LEAST_COSINE = 0.25
 _FAR = 0.45
 _FEW, _SHORT_QUESTION = 2, 16
+_FEWEST_MET = 2  # constraints that are met: such a question is not refused for want of a close piece
 
 
 def extractive_answer(
@@ -719,7 +729,8 @@ def extractive_answer(
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
     is_far = bool(known) and max(known) < _FAR
-    is_far = is_far and not selection.is_named
+    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
+    is_far = is_far and not selection.is_named and not is_met
     if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
     wanted = compared(question)
@@ -928,6 +939,12 @@ def by_words(question: str, evidence: Sequence[Evidence]) -> float:
     float
         From 0 to 1.
     """
+    constraints = constraints_of(question)
+    if not constraints.is_english and constraints.is_known and constraints.all:
+        wanted = constraints.all
+        each = [Statements([piece.text], places=_places(piece)) for piece in evidence]
+        met = _met(wanted, each)
+        return float(met.any(axis=0).mean() + met.mean(axis=1).max()) / 2
     names, others = telling_words(question)
     everything = Wording(
         (piece.text for piece in evidence), places=(part for piece in evidence for part in _places(piece))

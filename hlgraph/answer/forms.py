@@ -77,6 +77,10 @@ _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
+_WITHOUT = re.compile(  # a condition; it does not deny what holds under it
+    r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
+)
+_CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
 _STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
@@ -173,7 +177,9 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     for at, piece in enumerate(evidence):
         around = [part for part in places_of(piece) if not part.endswith("?")]
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
-        is_affirmed = None if _is_aside(question, piece, around) else _says(question, piece, around, is_first=not at)
+        is_affirmed = _ticked(question, piece, around)
+        if is_affirmed is None and not _is_aside(question, piece, around):
+            is_affirmed = _says(question, piece, around, is_first=not at)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
@@ -206,12 +212,16 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     lead, colon, item = body.partition(":")
     if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
         return None if unmet else False
-    if Statements([body]).denies(question):
+    is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
+    bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
+    if Statements([bare_body]).denies(bare):
         asked_too = Statements([question])
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
         needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
-        return None if said.unmet(constraints._replace(numbers=(), words=needed)) else _is_exception(body, constraints)
+        is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
+        is_open = is_bound or said.unmet(constraints._replace(numbers=(), words=needed))
+        return None if is_open else _is_exception(body, constraints)
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
@@ -236,6 +246,31 @@ def _is_exception(text: str, constraints: Constraints) -> bool:
     """Whether what is asked is what a text takes out of its negation: cats in "Pets are not allowed, except one cat"."""
     _, *exception = _EXCEPTION.split(text, maxsplit=1)
     return bool(exception) and any(map(statement(exception[0]).has, constraints.words))
+
+
+_TICKS = {
+    "yes": True,
+    "true": True,
+    "✓": True,
+    "✔": True,
+    "☒": True,
+    "no": False,
+    "false": False,
+    "✗": False,
+    "✘": False,
+}
+
+
+def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
+    """What a row says under the label that a question asks for: "admin: false" for "Is Otto an admin?"; None if nothing."""
+    asked, row = Statements([question]), body_of(piece)
+    if not is_row(row) or Statements([piece.text], places=around).unmet(constraints_of(question)):
+        return None
+    for cell in row.split("; "):
+        label, _, value = cell.partition(": ")
+        if fold(value) in _TICKS and (own := content_words(label)) and all(map(asked.has, own)):
+            return _TICKS[fold(value)] is not denies(question)
+    return None
 
 
 _LIGHT_VERBS = _names("taken given kept gone put")  # of a question of yes or no they tell much

@@ -40,7 +40,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_TOKEN = re.compile(r"\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_TOKEN = re.compile(r"[^\W\d_]\d{1,3}(?!\w)|\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NOT = _names("not no never without except excluding besides neither nor other outside but unlike")
 _SUM = _names("total sum combined altogether overall together")
 _MEAN = _names("mean average")

@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from ctypes import c_float
+from ctypes import c_float, c_int, create_string_buffer
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import compress, groupby, pairwise, repeat
@@ -23,7 +23,7 @@ import numpy as np
 
 from hlgraph.errors import MissingExtraError, needs_extra
 from hlgraph.read.content import clean, clean_title, tolerated
-from hlgraph.read.print_order import CELL_BREAK, in_reading_order, is_rtl
+from hlgraph.read.print_order import CELL_BREAK, PrintedLine, in_reading_order, is_rtl
 from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value, tables_in, woven
 from hlgraph.records import PAGE_BREAK
 
@@ -93,6 +93,18 @@ class PageTexts:
         """
         with _PDFIUM:
             return _cleaned(self._opened(index)[1].get_text_range())
+
+    def printed(self, index: int) -> list[PrintedLine]:
+        """How the lines of a page look, in the order in which they are drawn; none if that is not certain.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        with _PDFIUM:
+            page = self._opened(index)[1]
+            text = page.get_text_range()
+            return [*_printed(page, text)] if len(text) == page.count_chars() else []
 
     def has_notes(self, index: int) -> bool:
         """Whether a page has fields of a form, comments or other notes, apart from links.
@@ -227,6 +239,60 @@ class PageTexts:
                 page, texts = self._opened(index)
                 self._read = (index, _Page(_chars(texts, float(page.get_height()))))
         return self._read[1]
+
+
+_SHOWN = re.compile(r"[^\r\n]+")
+_BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
+_LEAST_BOLD = 600
+_WIDE = 0.75  # width of a character, of its height, on average in a line that has a gap
+_LEAST_GAP = 2.0  # heights of a character
+_LABELLED = re.compile(r"[^\W\d_][^:]{1,30}:(?: |\Z)")
+
+
+def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
+    for match in _SHOWN.finditer(text):
+        shown = match[0].strip().rstrip(_HYPHEN)
+        if not shown:
+            continue
+        first = match.start() + match[0].index(shown[0])
+        last = first + len(shown) - 1
+        (left, top, _, bottom), (_, other_top, right, other_bottom) = (_box(page, at) for at in (first, last))
+        height = min(abs(top - bottom), abs(other_top - other_bottom)) or 1.0
+        is_wide = right - left > _WIDE * height * len(shown) and len(shown) > 1
+        parts = _parts_of_line(page, shown, first, height) if is_wide else ()
+        is_bold = len(shown) <= _LONGEST_BOLD and _is_bold(page, first) and _is_bold(page, last)
+        yield PrintedLine(" ".join(_spelled(shown).split()), height, is_bold, top, parts)
+
+
+_LONGEST_BOLD = 100
+
+
+def _box(page: PdfTextPage, at: int) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of a character."""
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(page.raw, at, box)
+    return box.left, box.top, box.right, box.bottom
+
+
+def _is_bold(page: PdfTextPage, at: int) -> bool:
+    from pypdfium2 import raw
+
+    name = create_string_buffer(128)
+    raw.FPDFText_GetFontInfo(page.raw, at, name, len(name), c_int())
+    return _BOLD.search(name.value) is not None or raw.FPDFText_GetFontWeight(page.raw, at) >= _LEAST_BOLD
+
+
+def _parts_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
+    """Two texts on one line with a wide gap between them, of which the right one has a label; none for other lines."""
+    boxes = [_box(page, first + at) for at in range(len(shown))]
+    ends = [at for at, sign in enumerate(shown) if not sign.isspace()]
+    gaps = [right for left, right in pairwise(ends) if boxes[right][0] - boxes[left][2] > _LEAST_GAP * height]
+    if len(gaps) != 1:
+        return ()
+    parts = shown[: gaps[0]].strip(), shown[gaps[0] :].strip()
+    return parts if _LABELLED.match(parts[1]) and not is_value(parts[0]) else ()
 
 
 _PDFIUM = Lock()  # pdfium is not made for threads

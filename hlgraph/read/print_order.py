@@ -1,4 +1,5 @@
-"""Undoes what printing does to a text: words divided at the ends of lines, and right-to-left text in the order of its places."""
+"""Undoes what printing does to a text: words divided at the ends of lines, headings and paragraphs that only their looks tell, and
+right-to-left text in the order of its places."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
@@ -168,6 +170,139 @@ def _is_number_of_page(line: str, offset: int | None) -> bool:
 
 def _keeps_hyphen(left: str, right: str) -> bool:
     return left[-1].isdigit() or right[0].isdigit() or (right[0].isupper() and not left.isupper())
+
+
+# Headings and paragraphs.
+
+
+class PrintedLine(NamedTuple):
+    """A line as it is printed.
+
+    Attributes
+    ----------
+    text : its words
+    height : of its characters, in points; the smaller one of its first and its last
+    is_bold : whether its first and its last character are bold
+    top : its distance from the bottom of the page
+    parts : the two texts that a wide gap parts, such as the sender and the date of a letter; none if it is one text
+    """
+
+    text: str
+    height: float
+    is_bold: bool
+    top: float
+    parts: tuple[str, ...] = ()
+
+
+_LARGER = 1.12  # of a heading, beside the text
+_WIDER = 0.35  # of the height of a line: what a gap between paragraphs is wider than one between lines
+_LEAST_USUAL = 0.15  # of all gaps
+_LONGEST_HEADING, _MOST_IN_HEADING = 100, 14  # characters, words
+_NUMBERED = re.compile(
+    r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
+)
+_FINISHED = (".", "!", ":", ";", ",", "-", "…")
+_DEEPEST = 6
+
+
+def with_headings(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]) -> list[str]:
+    """Pages whose headings are those of Markdown, and whose paragraphs have blank lines between them.
+
+    A heading is a short line in larger or bold characters that does not end as a sentence does. Its level is the rank of its
+    characters among those of all headings, and the depth of its number. Rows of tables stay.
+
+    Parameters
+    ----------
+    pages : texts with line breaks
+    printed : how the lines of each page look, in any order
+
+    Examples
+    --------
+    >>> lines = [PrintedLine("2 Use", 14, True, 700), PrintedLine("It runs.", 10, False, 684)]
+    >>> with_headings(["2 Use\\nIt runs."], [lines])
+    ['# 2 Use\\n\\nIt runs.']
+    """
+    every = [line for lines in printed for line in lines]
+    if not every:
+        return [*pages]
+    looks = Counter[tuple[float, bool]]()
+    for line in every:
+        looks[_size(line), line.is_bold] += len(line.text)
+    sizes = Counter[float]()
+    for (size, _), count in looks.items():
+        sizes[size] += count
+    body = (
+        max(sizes, key=lambda size: (sizes[size], size)),
+        sum(looks[look] for look in looks if look[1]) * 2 > looks.total(),
+    )
+    ranks = sorted({(-_size(line), not line.is_bold) for line in every if _is_heading(line, body)})
+    gaps = Counter(
+        round((above.top - line.top) / line.height, 1)
+        for lines in printed
+        for above, line in pairwise(lines)
+        if _size(above) == _size(line) and 0 < above.top - line.top < 3 * line.height
+    )
+    usual = min((gap for gap, count in gaps.items() if count >= _LEAST_USUAL * gaps.total()), default=1.2)
+    return [
+        _with_headings(page, lines, body, ranks, usual) if lines else page
+        for page, lines in zip(pages, printed, strict=True)
+    ]
+
+
+def _size(line: PrintedLine) -> float:
+    return round(line.height * 2) / 2
+
+
+def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
+    """Whether a line is a heading beside text of a size that is bold or not."""
+    is_other = _size(line) >= _LARGER * body[0] or (line.is_bold and not body[1] and _size(line) >= body[0])
+    words = line.text.split()
+    is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
+    has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
+    return is_other and is_short and has_word and not line.parts and not line.text.endswith(_FINISHED)
+
+
+def _with_headings(
+    page: str,
+    printed: Sequence[PrintedLine],
+    body: tuple[float, bool],
+    ranks: Sequence[tuple[float, bool]],
+    usual: float,
+) -> str:
+    places: dict[str, list[int]] = {}
+    for number, each in enumerate(printed):
+        places.setdefault("".join(each.text.split()), []).append(number)
+    shown: list[str] = []
+    last = -2  # the printed line of the last one, and its level as a heading
+    level = 0
+    for text in page.split("\n"):
+        own = places.get("".join(text.split())) if text[:1] != "|" else None
+        at = own.pop(0) if own else -2
+        line = printed[at] if own is not None and at >= 0 else None
+        before, level = level, 0
+        if line is not None and _is_heading(line, body):
+            numbered = _NUMBERED.match(line.text)
+            rank = ranks.index((-_size(line), not line.is_bold))
+            level = min(_DEEPEST, 1 + rank + (numbered[1].count(".") if numbered else 0))
+            is_rest = before == level and at == last + 1 and not numbered and _gap(printed, at) < usual + _WIDER
+            shown[-1 - is_rest :] = [f"{shown[-2]} {text}"] if is_rest else [*shown[-1:], "", f"{'#' * level} {text}"]
+            shown.append("")
+        else:
+            is_new = (
+                line is not None and at == last + 1 and _gap(printed, at) > usual + _WIDER and not text[:1].islower()
+            )
+            shown += ["", *_parted(line, text)] if is_new or (line and line.parts) else [text]
+        last = at
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip("\n")
+
+
+def _parted(line: PrintedLine | None, text: str) -> list[str]:
+    return [line.parts[0], "", line.parts[1], ""] if line and line.parts else [text]
+
+
+def _gap(printed: Sequence[PrintedLine], at: int) -> float:
+    """The distance of a line from the one above, in heights of its characters; 0 for the first."""
+    return (printed[at - 1].top - printed[at].top) / printed[at].height if at else 0.0
 
 
 # Right-to-left text.

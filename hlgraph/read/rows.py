@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -499,7 +500,9 @@ _LONG_CELLS = 200  # characters on average
 _MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
 
 
-def records_of(origin: Origin, table: Table, *, mapping: RowMapping) -> Iterator[Document | ReadFailure]:
+def records_of(
+    origin: Origin, table: Table, *, mapping: RowMapping, beside: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Document | ReadFailure]:
     """Yield a document for each row of JSON, or tables if none of the first 1,000 rows has a text and no column is mapped as it.
 
     The columns of a table are the values of a row by their paths, in the order in which they first occur.
@@ -509,6 +512,7 @@ def records_of(origin: Origin, table: Table, *, mapping: RowMapping) -> Iterator
     origin : the file
     table : its rows, whose values may be nested
     mapping : assigns columns to the parts of a document
+    beside : values of the file beside the rows, which stand above their table; a warning names them if the rows have texts
     """
     rows = iter(table.rows)
     ahead: list[Row | Flaw] = []
@@ -521,11 +525,30 @@ def records_of(origin: Origin, table: Table, *, mapping: RowMapping) -> Iterator
             size += len(str(row.columns))
     rows = chain(ahead, rows)
     if not is_table or not size:
-        yield from documents_of(origin, rows, mapping=mapping, unit=table.unit, warnings=table.warnings)
+        left = tuple(f"not read: {name!r} beside the rows" for name in beside)
+        yield from documents_of(origin, rows, mapping=mapping, unit=table.unit, warnings=(*table.warnings, *left))
         return
     unused = (f"no column is the text, so --map {name} had no effect" for name in mapping.unused)
     warnings = (*table.warnings, *unused)
-    yield from table_documents(origin, map(_flat, rows), head=None, unit=table.unit, warnings=warnings)
+    pairs = [*pairs_of(beside)]
+    warnings += tuple(f"not read beside the rows: {each.reason}" for each in pairs if isinstance(each, Flaw))
+    shown = [each.columns for each in pairs if isinstance(each, Row) and each.columns]
+    above = [f"{each['name']}: {cell_text(each['value'])}" for each in shown]
+    yield from table_documents(origin, map(_flat, rows), head=None, unit=table.unit, warnings=warnings, above=above)
+
+
+def pairs_of(value: Mapping[str, object]) -> Iterator[Row | Flaw]:
+    """The values of nested objects with their paths, one a row.
+
+    Parameters
+    ----------
+    value : an object
+    """
+    try:
+        for number, (path, leaf) in enumerate(leaves(value), 1):
+            yield Row(number, {"name": path.replace(".", " "), "value": leaf} if cell_text(leaf) else {})
+    except ValueError as error:
+        yield Flaw(1, str(error))
 
 
 def _flat(row: Row | Flaw) -> Row | Flaw:

@@ -376,14 +376,16 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[Span], left: float) 
 def _parted(fields: Sequence[Field], columns: Sequence[Span], left: float) -> tuple[str | None, list[Field]]:
     """From a line of the head, the label of the row labels and the column labels; None if it does not belong to a head."""
     begin = columns[0][0]
-    beside = [field for field in fields[:1] if field.start <= left + _NEAR and field.end <= begin]
+    # The row labels may be of several columns, such as a date and what was paid, each with a label.
+    count = max(1, len(fields) - len(columns))
+    beside = [field for field in fields[:count] if fields[0].start <= left + _NEAR and field.end <= begin]
     above = fields[len(beside) :]
     # A title is centred over the page and begins far left of the values, or names the unit of all of them.
     is_title = len(above) == 1 and (above[0].start < begin - 4 * _NEAR or _UNIT.search(above[0].text) is not None)
     is_text = any(len(field.text) > _LONGEST_LABEL or field.text.endswith(("!", "?", ";")) for field in fields)
     if is_text or is_title:
         return None, []
-    return (beside[0].text if beside else ""), list(above)
+    return " ".join(field.text for field in beside), list(above)
 
 
 def _assigned(labels: Sequence[Field], columns: Sequence[Span]) -> list[str] | None:
@@ -688,7 +690,11 @@ class Grid:
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
         self.captions = [_line(row) for row in full[:first]]
-        size = _head_size(full[first:])
+        is_form = _is_form(full[first:]) and not any(cell.is_head for row in full[first:] for cell in row[1::2])
+        if is_form:
+            full[first:] = [row[at : at + 2] for row in full[first:] for at in range(0, width, 2) if row[at].text]
+            width = 2
+        size = 0 if is_form else _head_size(full[first:])
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
         self.rows, self.notes = _in_sections(full[first + size :])
@@ -811,6 +817,14 @@ def _joined(column: Iterable[Cell]) -> str:
 
 
 _MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
+_DATUM = re.compile(  # a date, an address, a phone number, a box to tick
+    r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*"
+    r"|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
+)
+
+
+def _is_datum(cell: Cell) -> bool:
+    return (is_value(cell.text) and not is_year(cell.text)) or _DATUM.fullmatch(cell.text) is not None
 
 
 def _head_size(table: Sequence[Sequence[Cell]]) -> int:
@@ -823,7 +837,8 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
         first[0].is_head
         or first[0].text.endswith(":")
         or any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first)
-        or any(is_value(cell.text) and not is_year(cell.text) for cell in first)
+        or any(map(_is_datum, first))
+        or _are_pairs(table)
     ):
         return 0
     size = size or 1
@@ -832,6 +847,28 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
             break
         size += 1  # a label over several columns stands above further labels
     return size
+
+
+def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
+    """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
+    is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
+    is_counted = all(_HAS_DIGIT.search(row[1].text) for row in table[1:])
+    return is_whole and not is_counted and not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
+
+
+def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the columns are by turns names, all different, and values of several kinds: name, Ada, born, 4 May 1821."""
+    width = len(table[0]) if table else 0
+    names = [cell for row in table for cell in row[::2] if cell.text]
+    values = [column[1:] for column in zip(*table, strict=True)][1::2]
+    is_even = width >= _FEWEST_IN_FORM and not width % 2
+    if not is_even or len(_texts(names)) != len({cell.text for cell in names}) or any(map(_is_datum, names)):
+        return False
+    is_mixed = any(0 < sum(map(_is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
+    return is_mixed or any(map(_is_datum, table[0][1::2])) or all(cell.text.endswith(":") for cell in names)
+
+
+_FEWEST_IN_FORM = 4  # columns
 
 
 def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:

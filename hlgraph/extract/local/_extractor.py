@@ -393,7 +393,7 @@ def _self_contained(unit: Unit, title: Title) -> str:
     context = []
     if title.full and not is_named(unit.text, title):
         context.append(title.full)
-    if unit.edition != title.full and unit.edition not in unit.text:
+    if unit.edition not in (unit.heading, title.full) and unit.edition not in unit.text:
         context.append(unit.edition)
     if unit.heading and unit.heading != title.full and unit.heading.lower() not in unit.text.lower():
         context.append(unit.heading)

@@ -33,10 +33,10 @@ class Unit(NamedTuple):
     start, end : span in the chunk
     text : its words without layout
     heading : the deepest heading above it
-    edition : of the headings above that one, the deepest that is a version or a date; empty if there is none, or it is one itself
     kind : kind of the block that it comes from
     is_open : its first pronoun refers to another thing than the title, or may do so; it states no fact about the title
     bracket : span in ``text`` of the antecedent that it does not have in the chunk; empty if there is none
+    edition : the deepest heading above it that is a version or a date; empty if there is none
     """
 
     start: int
@@ -44,21 +44,16 @@ class Unit(NamedTuple):
     text: str
     heading: str
     kind: BlockKind = BlockKind.PROSE
-    edition: str = ""
     is_open: bool = False
     bracket: tuple[int, int] = (0, 0)
+    edition: str = ""
 
 
-_DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d\d|(?:19|20)\d\d(?:[-/.]\d\d?){{2}}"
-_VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
-# A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
-_EDITION = re.compile(
-    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
-)
 _HAS_WORD = re.compile(r"[^\W_]")
 _ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
-_LEADER = re.compile(r"(?:\.[ \t]?){6}")  # the dots between a heading and its page
+_LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading and its page, or a thing and its price
+_ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
 _MARKER = re.compile(rf"{ITEM.pattern}\s*")
 _TERM = re.compile(
     r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])"
@@ -69,6 +64,8 @@ _REFERENCES = re.compile(
     r"|bibliograf[ií]a|références|referencias|referências|literatuur)\W*",
     re.IGNORECASE,
 )
+_QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
+_REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _DIVIDED = re.compile(  # a compound after its hyphen, but not "pre-\\nand"
     r"(?<=[^\W\d_])-\n[ \t>]*(?=[^\W\d_])(?!(?:and|or|to|und|oder|bis|et|ou|y|o|en|of)\b)"
@@ -90,6 +87,12 @@ _BEFORE = re.compile(r"(?:^|\n)[ \t>*_#-]*\Z")  # between the start of a line an
 _AFTER = re.compile(r"[ \t*_]*(?:\n|\Z)")
 _NEAR = 500  # characters before and after a line, in which the lines of other speakers are looked for
 _TOTAL = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
+_DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d\d|(?:19|20)\d\d(?:[-/.]\d\d?){{2}}"
+_VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
+# A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
+_EDITION = re.compile(
+    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
+)
 _CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")
 _BAR = "\ue001"  # stands for a bar in code
 _CELL = re.compile(r"(?<!\\)\||\t")
@@ -112,10 +115,11 @@ def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[
     Iterator
         The units.
     """
+    heading = " ".join(plain(headings[-1]).split()) if headings else ""
+    edition = next((each for each in reversed(headings) if _EDITION.fullmatch(each)), "")
     size = len(above)
     whole = _closed(above + text)
-    path = [" ".join(plain(heading).split()) for heading in headings]
-    for unit in _with_questions(_without_lead_ins(_units(whole, path)), whole):
+    for unit in _with_questions(_without_lead_ins(_units(whole, heading, edition)), whole):
         if unit.start >= size:
             yield unit._replace(start=unit.start - size, end=unit.end - size)
 
@@ -151,7 +155,8 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
     end, is_open = 0, False
     for unit in parts:
         if question is not None:
-            if _ANSWER.match(unit.text) if is_open else goes_on(text, end, unit):
+            is_reply = _ANSWER.match(unit.text) or (question.text[-1:] == "?" and _REPLY.match(unit.text))
+            if is_reply if is_open else goes_on(text, end, unit):
                 yield unit._replace(
                     start=question.start if is_open else unit.start, text=f"{question.text} {unit.text}"
                 )
@@ -160,7 +165,7 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
             if is_open:
                 yield question
             question = None
-        if _QUESTION.match(unit.text):
+        if _QUESTION.match(unit.text) or (unit.text[-1:] == "?" and unit.kind is BlockKind.PROSE):
             question, end, is_open = unit, unit.end, True
         else:
             yield unit
@@ -196,10 +201,19 @@ def stands_alone(text: str, unit: Unit) -> bool:
     )
 
 
-def _units(text: str, path: list[str]) -> Iterator[tuple[Unit, str]]:
-    """The units, each with the lead-in that its words begin with. ``path``: the headings above the text, outermost first."""
-    levels = list(range(1, len(path) + 1))
-    heading, edition = _deepest(path)
+def _units(text: str, heading: str, edition: str) -> Iterator[tuple[Unit, str]]:
+    """The units, each with the lead-in that its words begin with."""
+    level = 0  # of the heading that is the edition; 0 above the chunk
+    for unit, lead, own in _of_blocks(text, heading):
+        if own and _EDITION.fullmatch(unit.text):
+            edition, level = unit.text, own
+        elif own and (own <= level or own == 1):
+            edition = ""
+        yield unit._replace(edition=edition), lead
+
+
+def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
+    """The units, each with the lead-in that its words begin with, and its level if it is a heading, else 0."""
     rows: list[Block] = []
     code: list[Block] = []
     context = Context(text)
@@ -208,35 +222,23 @@ def _units(text: str, path: list[str]) -> Iterator[tuple[Unit, str]]:
         lead = context.above(block)
         is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
         if rows and (not is_row or block.is_loose):
-            yield from ((unit._replace(edition=edition), "") for unit in _table(text, rows, heading))
+            yield from ((unit, "", 0) for unit in _table(text, rows, heading))
             rows = []
         if code and block.kind is not BlockKind.CODE:
-            yield from ((unit._replace(edition=edition), "") for unit in _code(text, code, heading))
+            yield from ((unit, "", 0) for unit in _code(text, code, heading))
             code = []
         if block.kind is BlockKind.HEADING:
             title = " ".join(plain(block.title).split())
-            yield Unit(block.start, block.end, title, heading, BlockKind.HEADING, edition), ""
-            while path and (levels[-1] >= block.level or title in path):
-                path, levels = path[:-1], levels[:-1]
-            path, levels = [*path, title], [*levels, block.level]
-            heading, edition = _deepest(path)
+            yield Unit(block.start, block.end, title, heading, BlockKind.HEADING), "", block.level
+            heading = title
         elif is_row:
             rows.append(block)
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
             lead = " ".join(_lead(line) for line in lead.splitlines() if line.strip())
-            prose = _prose(text, block, heading, lead, has_words=has_words)
-            yield from ((unit._replace(edition=edition), lead) for unit in prose)
-    rest = (*_table(text, rows, heading), *_code(text, code, heading))
-    yield from ((unit._replace(edition=edition), "") for unit in rest)
-
-
-def _deepest(path: Sequence[str]) -> tuple[str, str]:
-    """The heading and the edition of a unit below these headings."""
-    heading = path[-1] if path else ""
-    edition = next((each for each in reversed(path) if _EDITION.fullmatch(each)), "")
-    return heading, "" if edition == heading else edition
+            yield from ((unit, lead, 0) for unit in _prose(text, block, heading, lead, has_words=has_words))
+    yield from ((unit, "", 0) for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
 
 
 def _without_bars(match: re.Match[str]) -> str:
@@ -253,6 +255,10 @@ def _lead(line: str) -> str:
 def _words(text: str) -> str:
     if "-\n" in text:
         text = _DIVIDED.sub("-", text)
+    if text[:1] == ">":
+        text = _QUOTED_ITEM.sub("", text)
+    if "...." in text or ". . ." in text:
+        text = _LEADER.sub(": ", text)
     return " ".join(plain(_QUOTE_MARK.sub(" ", text) if ">" in text else text).split())
 
 
@@ -269,7 +275,7 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
     if run_in and len(run_in["name"].split()) > _MOST_WORDS:
         run_in = None
     label = f"{_words(run_in['name'])}: " if run_in else _label(text, block)
-    is_contents = _LEADER.search(text, block.start, block.end) is not None
+    is_contents = _ENTRY.search(text, block.start, block.end) is not None
     is_whole = heading != "" and _REFERENCES.fullmatch(heading) is not None
     for start, end in [(block.start, block.end)] if is_whole else block_sentences(text, block):
         if is_contents and (_LEADER.search(text, start, end) or not _HAS_LETTER.search(text, start, end)):

@@ -13,6 +13,7 @@ from hlgraph.records import Document, MetadataValue
 
 _DEEPEST = 6
 _MOST_SHOWN = 5
+_LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -45,6 +46,27 @@ def heading(text: str, level: int) -> str:
     """
     title = clean_title(text)
     return f"{'#' * max(1, min(level, _DEEPEST))} {title}" if title else ""
+
+
+def is_title_line(text: str) -> bool:
+    """Whether a line in bold, with other text below, is a heading rather than a sentence.
+
+    Parameters
+    ----------
+    text : the line, possibly with the number or sign of an item
+
+    Examples
+    --------
+    >>> [is_title_line(text) for text in ("2. Opening hours", "Do not open the valve.", "Never:")]
+    [True, False, False]
+    """
+    bare = text.strip()
+    return (
+        len(bare) <= _LONGEST_TITLE
+        and "\n" not in bare
+        and any(map(str.isalpha, bare))
+        and bare[-1] not in _NO_TITLE_END
+    )
 
 
 def slide_title(page: str) -> str:

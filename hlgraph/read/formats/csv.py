@@ -42,7 +42,7 @@ def read_csv(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
 
     The delimiter is the one of ``, ; tab |`` that occurs most often in the header; of a ``.tsv`` file it is the tab. Above the
     header may stand comments (``#``), ``sep=;`` of Excel, and a title: lines of one cell, up to a blank line if they have no
-    delimiter. These lines stand above a table.
+    delimiter, and names with their values, such as the account of a statement. These lines stand above a table.
 
     Parameters
     ----------
@@ -169,10 +169,10 @@ def _csv_rows(
         delimiter = "\t" if is_tsv else delimiter or max(_DELIMITERS, key=first.count)
         reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(reader)]
-        while len(above) < _MOST_ABOVE and len(header) > 1 and mapping.is_table(header) and sum(map(bool, header)) < 2:
-            above += filter(None, header)
+        while len(above) < _MOST_ABOVE and mapping.is_table(header) and _is_above(header, lines, delimiter):
+            above += [": ".join(filter(None, header))] if any(header) else []
             lines.start_row()
-            header = [name.strip() for name in next(reader, [])]
+            header = [name.strip() for name in next(reader, ["", ""])]
     except _RowError as error:
         raise ReadError(origin.uri, f"its header {error}", error.mend) from error
     except csv.Error as error:
@@ -208,6 +208,17 @@ def _above(lines: _CsvLines) -> tuple[list[str], str]:
         lines.start_row()
         next(lines)
     return list(filter(None, above)), delimiter
+
+
+def _is_above(row: list[str], lines: _CsvLines, delimiter: str) -> bool:
+    """Whether a row stands above the header: it is empty, or has one cell, or a name and a value while the rows below are wider."""
+    filled = sum(map(bool, row))
+    if filled < 2:
+        return len(row) != 1 and bool(lines.ahead(1))
+    if filled > 2 or not all(row[:2]):
+        return False
+    below = [cells for cells in csv.reader(lines.ahead(_MOST_ABOVE), delimiter=delimiter) if sum(map(bool, cells)) > 2]
+    return len(below) > 1 and len({len(cells) for cells in below[:-1]}) == 1
 
 
 def _width(line: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
+from hlgraph.read.formats._blocks import is_title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _DEEPER = re.compile(r"List (?:Bullet|Number|Continue) ([2-5])")
 _DEEPEST = 6
+_ATX = re.compile(r"(#{1,6}) ")
 _WIDEST = 64  # columns that one cell may span
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 
@@ -123,6 +125,15 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
 _LIST_LEVELS = tuple("012345678")
 _WRAPPERS = ("customXml", "ins", "moveTo", "sdt", "sdtContent", "smartTag")
 _NOTES = ("footnote", "endnote")
+_BLOCKS = ("p", "tbl", "altChunk")
+
+
+def _is_bold(element: Element) -> bool:
+    """Whether all words of a paragraph or a cell are bold."""
+    runs = [each for each in element.iter() if local_name(each) == "r"]
+    texts = [(run, "".join(each.text or "" for each in run if local_name(each) == "t")) for run in runs]
+    shown = [run for run, text in texts if text.strip()]
+    return bool(shown) and all(is_on(child(run, "rPr", "b")) for run in shown)
 
 
 class _Reader:
@@ -222,12 +233,18 @@ class _Reader:
     def blocks(self, container: Element) -> Iterator[tuple[str, bool]]:
         """The paragraphs and tables, each with whether it is an item of a list. What stands beside a list follows it."""
         waiting: list[tuple[str, bool]] = []
-        for element in self._unwrapped(container):
+        level = 1  # of the last heading
+        elements = [each for each in self._unwrapped(container) if local_name(each) in _BLOCKS]
+        for element, following in zip(elements, [*elements, None][1:], strict=True):
             kind = local_name(element)
             beside: list[tuple[str, bool]] = []
             is_item = False
             if kind == "p":
                 text, is_item = self._paragraph(element, beside)
+                if mark := _ATX.match(text):
+                    level = mark.end(1)
+                elif following is not None and _is_bold(element) and not _is_bold(following) and is_title_line(text):
+                    text, is_item = f"{'#' * min(level + 1, _DEEPEST)} {clean_title(text.removeprefix('- '))}", False
             elif kind == "tbl":
                 text = self._table(element, beside)
             else:
@@ -350,7 +367,7 @@ class _Reader:
                 else:
                     above[at] = (number, len(cells))
                     text = clean_title(" ".join(self._cell_texts(cell, beside)))
-                    cells.append(Cell(clean(text), width, is_head=is_head, column=at))
+                    cells.append(Cell(clean(text), width, is_head=is_head or _is_bold(cell), column=at))
                 at += width
             rows.append(cells)
         return Grid(rows, produced=self.produced).markdown()

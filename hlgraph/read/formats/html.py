@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from decimal import Decimal
 from itertools import groupby
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
+from hlgraph.read.formats._blocks import is_title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import mathml, shifted
 from hlgraph.read.options import ReadOptions
@@ -277,6 +278,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
         element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
     _without_signs(tree)
+    _reshape(tree)
     _mend_lines(tree)
     _list_items_of_word(tree)
     _move_notes(tree)
@@ -813,7 +815,120 @@ def _cell(element: HtmlElement) -> Cell:
         block.text = f" {block.text or ''}"
         block.tail = f" {_EMPTY if block.tag == 'li' else ''}{block.tail or ''}"
     text = ", ".join(filter(None, (part.strip() for part in _words(element).split(_EMPTY))))
-    return Cell(text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th")
+    return Cell(
+        text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th" or _is_bold(element)
+    )
+
+
+# Headings, lists in lists and places on the screen that the markup calls otherwise: newsletters use tables as frames, editors
+# write headings as paragraphs in bold, and lists in lists as lists beside each other.
+
+
+_LEVELS = 6
+_PARTS = ("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table")
+_LIST_LEVEL = re.compile(r"\blst-kix_[\w]*-(\d)\b")
+_BOLD_CLASS = re.compile(r"\.([\w-]{1,60})\s*\{[^{}]{0,2000}?font-weight:\s*(?:bold|[6-9]00)")
+_BOLD_STYLE = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
+
+
+def _reshape(tree: HtmlElement) -> None:
+    """Take frames away, nest lists, and make headings of bold lines above text, in place. Takes time linear in the page."""
+    for table in list(tree.iter("table")):
+        if _is_frame(table):
+            for each in (table, *_own(table)):
+                each.tag = "div"
+    for entries in list(tree.iter("ol", "ul")):
+        _nest(entries)
+    bold = {name for style in tree.iter("style") for name in _BOLD_CLASS.findall(style.text or "")}
+    level = 1
+    for element in list(tree.iter("p", *_HEADINGS)):
+        if element.tag != "p":
+            level = int(element.tag[1])
+        elif _is_bold_title(element, bold):
+            element.tag = f"h{min(level + 1, _LEVELS)}"
+
+
+def _is_bold(element: HtmlElement, bold: set[str] | frozenset[str] = frozenset()) -> bool:
+    """Whether all words of an element are in bold; ``bold`` are the names of classes whose text is."""
+    if not len(element) or (element.text or "").strip():
+        return False
+    return all(
+        not (each.tail or "").strip()
+        and (_marks_bold(each, bold) or not each.text_content().strip() or _is_bold(each, bold))
+        for each in element
+        if isinstance(each.tag, str)
+    ) and bool(element.text_content().strip())
+
+
+def _marks_bold(element: HtmlElement, bold: set[str] | frozenset[str]) -> bool:
+    if element.tag in ("b", "strong"):
+        return True
+    is_styled = _BOLD_STYLE.search(str(element.get("style", ""))) is not None
+    return element.tag in ("font", "span") and (is_styled or not bold.isdisjoint(str(element.get("class", "")).split()))
+
+
+def _is_bold_title(paragraph: HtmlElement, bold: set[str]) -> bool:
+    """Whether a paragraph in bold is a heading: it stands outside lists and tables, and a paragraph that is not bold follows."""
+    if not _is_bold(paragraph, bold) or not is_title_line(clean_title(paragraph.text_content())):
+        return False
+    if next(paragraph.iterancestors("blockquote", "dd", "li", "td", "th"), None) is not None:
+        return False
+    following = next((each for each in paragraph.itersiblings() if isinstance(each.tag, str)), None)
+    return following is not None and following.tag not in _HEADINGS and not _is_bold(following, bold)
+
+
+def _own(table: HtmlElement) -> Iterator[HtmlElement]:
+    """The rows and cells of a table, without those of tables in it."""
+    for part in table:
+        if part.tag in ("thead", "tbody", "tfoot"):
+            yield part
+            yield from _own(part)
+        elif part.tag == "tr":
+            yield part
+            yield from (cell for cell in part if cell.tag in ("td", "th"))
+
+
+def _is_frame(table: HtmlElement) -> bool:
+    """Whether a table only places what is in it: without labels, with headings, lists, tables or several paragraphs in a cell."""
+    cells = [each for each in _own(table) if each.tag in ("td", "th")]
+    if any(each.tag == "th" for each in cells) or table.find("caption") is not None:
+        return False
+    return table.get("role") in ("none", "presentation") or any(_holds_parts(cell) for cell in cells)
+
+
+def _holds_parts(cell: HtmlElement) -> bool:
+    box = cell
+    while len(box) == 1 and box[0].tag in ("center", "div") and not (box.text or "").strip():
+        box = box[0]
+    blocks = [each.tag for each in box if isinstance(each.tag, str)]
+    return any(tag in _HEADINGS or tag == "table" for tag in blocks) or (
+        blocks.count("p") + sum(tag in _PARTS for tag in blocks) > 1
+    )
+
+
+def _nest(entries: HtmlElement) -> None:
+    """Move a list whose class names its level into the last item of the one before it, or its items to those of that one."""
+    level = _level(entries)
+    before = entries.getprevious()
+    if level is None or before is None or before.tag not in ("ol", "ul") or _level(before) is None:
+        return
+    while True:
+        own = _level(before)
+        inner = before[-1].find("ul") if len(before) else None
+        inner = before[-1].find("ol") if inner is None and len(before) else inner
+        if own is None or own >= level or inner is None or (_level(inner) or 0) > level:
+            break
+        before = inner
+    if own is not None and own >= level:
+        before.extend(list(entries))
+        entries.getparent().remove(entries)
+    elif len(before):
+        before[-1].append(entries)
+
+
+def _level(entries: HtmlElement) -> int | None:
+    match = _LIST_LEVEL.search(str(entries.get("class", "")))
+    return int(match[1]) if match else None
 
 
 # Inline XBRL: what a filing says of its numbers without showing it.

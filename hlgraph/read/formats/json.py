@@ -9,10 +9,9 @@ import msgspec
 
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure, decode, read_bounded
-from hlgraph.read.formats._blocks import Unread
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import Flaw, Row, RowMapping, Table, cell_text, leaves, object_row, records_of, table_documents
+from hlgraph.read.rows import RowMapping, Table, object_row, pairs_of, records_of, table_documents
 from hlgraph.records import Document
 
 
@@ -20,7 +19,8 @@ def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
     """One document per object of a JSON array, or one table of all of them if none has a text.
 
     A top-level object is one row. If it has no text column and exactly one of its values is an array of objects, that array
-    holds the rows; without such an array it is a table of its values and their names.
+    holds the rows, and the other values with their names stand above the table of these; without such an array it is a table of
+    its values and their names.
 
     Parameters
     ----------
@@ -46,8 +46,9 @@ def read_json(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions
         and _entries(value, mapping) == [value]
         and not mapping.has_text(value)
     ):
-        return table_documents(origin, _pairs(value), head=["", ""], unit="value", warnings=warnings)
-    return records_of(origin, _table(value, mapping, warnings=warnings), mapping=mapping)
+        return table_documents(origin, pairs_of(value), head=["", ""], unit="value", warnings=warnings)
+    beside = _beside(value, mapping)
+    return records_of(origin, _table(value, mapping, warnings=warnings), mapping=mapping, beside=beside)
 
 
 def json_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
@@ -79,19 +80,15 @@ def _decoded(origin: Origin, stream: io.BufferedReader, options: ReadOptions) ->
 
 def _table(value: object, mapping: RowMapping, *, warnings: tuple[str, ...]) -> Table:
     entries = _entries(value, mapping)
-    if isinstance(value, dict) and entries != [value]:
-        left = (name for name, other in value.items() if other is not entries and other not in (None, "", []))
-        warnings += Unread({f"{name!r} beside the rows": 1 for name in left}).warnings()
     return Table((object_row(number, entry) for number, entry in enumerate(entries, 1)), warnings=warnings)
 
 
-def _pairs(value: dict[str, object]) -> Iterator[Row | Flaw]:
-    """The values of nested objects with their paths, one a row."""
-    try:
-        for number, (path, leaf) in enumerate(leaves(value), 1):
-            yield Row(number, {"name": path.replace(".", " "), "value": leaf} if cell_text(leaf) else {})
-    except ValueError as error:
-        yield Flaw(1, str(error))
+def _beside(value: object, mapping: RowMapping) -> dict[str, object]:
+    """The values of an object beside the array that holds its rows."""
+    entries = _entries(value, mapping)
+    if not isinstance(value, dict) or entries == [value]:
+        return {}
+    return {str(name): other for name, other in value.items() if other is not entries and other not in (None, "", [])}
 
 
 def _entries(value: object, mapping: RowMapping) -> list[object]:

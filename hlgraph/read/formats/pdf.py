@@ -16,7 +16,7 @@ from hlgraph.read.content import Origin, clean, clean_title, given_title, parser
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import has_rtl, rejoined, without_running_lines
+from hlgraph.read.print_order import PrintedLine, has_rtl, rejoined, with_headings, without_running_lines
 from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
@@ -83,6 +83,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) -> tuple[list[str], int]:
     """The texts of the pages, and the number of comments on them."""
     pages: list[str] = []
+    printed: list[list[PrintedLine]] = []
     comments = 0
     texts: PageTexts | None = None
     with tolerated():  # pypdf opens some files that pdfium refuses
@@ -102,9 +103,13 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             lines, count_here = _entries(page) if texts is None or texts.has_notes(index) else ([], 0)
             comments += count_here
             pages.append("\n\n".join(filter(None, (text, *lines))))
+        printed.append([])
+        with tolerated():
+            printed[-1] = texts.printed(index) if texts and text and not has_rtl(text) else []
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     # a line of a page that begins with "# " is code, no heading of Markdown
-    return [_NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(pages))], comments
+    plain = [_NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(pages))]
+    return with_headings(plain, printed), comments
 
 
 def _without_breaks(text: str) -> str:

@@ -41,6 +41,7 @@ _NO_VALUE = re.compile(
 )
 _HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\b[^<>]*>([^<]*)<")
 _CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5,6})')
+_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*\bhidden=[\"'](?:1|true)")
 _CORE = "docProps/core.xml"
 _STYLES = "xl/styles.xml"
 _EMPTY_FILL = re.compile(rb"<fill\s*/>|<fill>\s*</fill>")
@@ -75,6 +76,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     produced = Produced(origin, len(data), options.max_bytes)
     blocks: list[str] = []
     lacking: list[str] = []
+    hidden: list[str] = []
     comments = 0
     seen: set[str] = set()
     with warnings.catch_warnings():
@@ -89,6 +91,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
             tables = [*stored.headers, *tables, *map(produced.add, beside)]
             comments += count
             blocks += [f"## {clean_title(clean(sheet.title))}", *tables] if tables else []
+            hidden += [_hidden(sheet, stored.hidden_rows)] if tables else []
             lacking += [f"{sheet.title}!{place}" for place in stored.without_value]
         book.close()
         title, metadata = _properties(data)
@@ -100,7 +103,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         "\n\n".join(blocks),
         title or clean_title(origin.stem),
         metadata,
-        warnings=(*_without_value(lacking), *unread),
+        warnings=(*_without_value(lacking), *unread, *filter(None, hidden)),
     )
 
 
@@ -158,6 +161,13 @@ def _sheet_rows(
             yield Row(number, dict.fromkeys(named) | columns)
 
 
+def _hidden(sheet: Any, rows: int) -> str:
+    """The warning that a hidden sheet, or hidden rows of a sheet, were read; empty if nothing is hidden."""
+    if sheet.sheet_state != "visible":
+        return f"the hidden sheet {sheet.title!r} was read, too; delete it from the file if nobody is to find it"
+    return f"{rows:,} hidden rows of the sheet {sheet.title!r} were read, too" if rows else ""
+
+
 def _without_value(places: Sequence[str]) -> tuple[str, ...]:
     if not places:
         return ()
@@ -175,6 +185,7 @@ class _Stored:
     spans : width and height of the merged cells, by row and column, both from 1
     without_value : places of formulas that no program has computed
     headers : texts of the headers and footers of printed pages, without numbers of pages
+    hidden_rows : number of hidden rows, which are read
     """
 
     def __init__(self, data: bytes, sheet: Any) -> None:
@@ -188,6 +199,7 @@ class _Stored:
         marked = (unescape(match[1].decode("utf-8", "replace")) for match in _HEADER.finditer(source))
         texts = (clean_title(clean(_CODE.sub(" ", text).replace("&&", "&"))) for text in marked)
         self.headers = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
+        self.hidden_rows = len(_HIDDEN_ROW.findall(source))
         self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
 
 
@@ -265,7 +277,7 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produc
 def _block(rows: list[list[GridCell]], produced: Produced) -> str:
     """A Markdown table, or plain lines if no row has two cells."""
     if all(len(cells) <= 1 for cells in rows):
-        return "\n".join(cell.text for cells in rows for cell in cells)
+        return "\n\n".join(cell.text for cells in rows for cell in cells)
     return sheet_markdown(rows, produced)
 
 

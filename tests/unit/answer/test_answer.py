@@ -101,6 +101,13 @@ NEAR_MISSES = [
     ("What time does the hall open?", "The hall opens at 9 am.", None),
     ("What did Brask deny?", "Brask denied that it acquired Sarn.", None),
     ("What colour is the pump?", "The pump is blue.", None),
+    ("Who built the lighthouse?", "The lighthouse was built in 1821 by two brothers.", None),
+    ("Which pressure must never be exceeded?", "The pressure must never exceed 6 bar.", None),
+    ("Which option was removed?", "Removed: The option --fast.", None),
+    ("Quel est le tarif des groupes ?", "Le tarif réduit est de 3,50 €.", "groupes"),
+    ("¿Quién pintó el puente?", "El puente se inauguró en 2019.", "pintó"),
+    ("灯台の色は何ですか？", "灯台は1821年に建てられた。", "色"),
+    ("灯台の設計者は誰ですか？", "灯台の設計者は田中一郎である。", None),
     ("Does the editor support emacs?", "The editor supports vim.", "emacs"),
     ("Wer entwarf die Aldane-Brücke?", "Mara Quill entwarf die Aldane-Brücke.", None),
     ("Does the client support HTTP/2?", "The HTTP client httpx supports both HTTP/1.1 and HTTP/2.", None),
@@ -152,6 +159,9 @@ FORMS = [
     ("Was Ben Moro a member in 2010?", ["Ben Moro was a member from 1977 to 1994."], "No: Ben"),
     ("Is Ben the younger brother of Tim?", ["Ben is the elder brother of Tim."], "No: Ben"),
     ("Is New Tessing part of Vell?", ["New Tessing is not part of Vell."], "No: New"),
+    ("Are goods refunded without the box?", ["Goods are not refunded without the box."], "No: Goods"),
+    ("Are goods refunded without the box?", ["Goods are refunded without the box."], "Yes: Goods"),
+    ("Is entry possible without a ticket?", ["Entry without a ticket is not possible."], "No: Entry"),
     (
         "Is Mara Quill a painter?",
         ["Mara Quill was born in Tessing."],
@@ -307,6 +317,9 @@ VERDICTS = [
     ("Does the kit still support Python 3.8?", "The kit was released on 06/22/2015 and has support for Python.", ""),
     ("Does the rope carry 30 kg?", "The rope carries 25 kg.", "No"),
     ("Does the tool need Rust?", "Otherwise, the tool needs Rust.", ""),
+    ("May dogs enter?", "Dogs may not enter without a lead.", ""),
+    ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
+    ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
 ]
 
 
@@ -765,23 +778,22 @@ def test_an_answer_out_of_a_store_cites_the_characters_of_its_sources(tmp_path: 
 @pytest.mark.parametrize(
     ("question", "required"),
     [
-        ("Wer entwarf die Brücke von Sarn?", ()),
-        ("Was ist das Alter der Brücke in Sarn?", ()),
-        ("Welche Brücken wurden vor 1900 eröffnet?", ("1900",)),
-        ("Où Mara Quill est-elle née ?", ("Mara", "Quill")),
-        ("¿Quién diseñó el puente de Sarn?", ("Sarn",)),
-        ("Quando foi aberta a ponte de Sarn?", ("Sarn",)),
-        ("Wanneer werd de brug van Sarn geopend?", ("Sarn",)),
+        ("Wer entwarf die Brücke von Sarn?", ("entwarf", "brücke", "sarn")),
+        ("Was ist das Alter der Brücke in Sarn?", ("alter", "brücke", "sarn")),
+        ("Welche Brücken wurden vor 1900 eröffnet?", ("1900", "brücken", "eröffnet")),
+        ("Où Mara Quill est-elle née ?", ("Mara", "Quill", "née")),
+        ("¿Quién diseñó el puente de Sarn?", ("Sarn", "diseñó", "puente")),
+        ("Quando foi aberta a ponte de Sarn?", ("Sarn", "aberta", "ponte")),
+        ("Wanneer werd de brug van Sarn geopend?", ("Sarn", "brug", "geopend")),
         ("Де народився Тарас Шевченко?", ("Тарас", "Шевченко")),
-        ("橋は誰が設計しましたか", ()),
+        ("橋は誰が設計しましたか", ("橋", "設計")),
+        ("大桥的造价是多少？", ("大桥", "造价")),
         ("Was it built in 1931?", ("1931", "built")),
         ("When did the politician die?", ("politician", "die")),
         ("Who designed the El Paso de la Reina bridge?", ("El", "Paso", "Reina", "designed", "de", "la", "bridge")),
     ],
 )
-def test_only_names_and_numbers_of_a_question_in_another_language_must_be_met(
-    question: str, required: tuple[str, ...]
-) -> None:
+def test_the_words_of_a_question_in_a_known_language_must_be_met(question: str, required: tuple[str, ...]) -> None:
     constraints = constraints_of(question)
     assert Statements(["It rained."]).unmet(constraints) == required
 
@@ -792,8 +804,9 @@ def test_a_question_in_another_language_keeps_the_order_of_the_search() -> None:
         _evidence("Sarn hat eine alte Brücke aus Stein."),
     )
     answer = extractive_answer("Wer entwarf die Brücke von Sarn?", [best, next_best])
-    assert answer.text == f"{best.text} [1]"
-    assert not answer.uncovered
+    assert answer.text == f"{best.text} [1] No statement says *entwarf*."
+    assert not answer.is_supported
+    assert extractive_answer("Wer baute die Brücke von Sarn?", [best, next_best]).is_supported
 
 
 class _LightEmbedder:

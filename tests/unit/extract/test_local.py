@@ -75,6 +75,15 @@ class TestPropositionText:
         inside = [proposition.text for proposition in extract(text[10:], "Notes", "Notes", "4.1.0").propositions]
         assert inside == own
 
+    def test_the_versions_in_a_chunk_head_their_own_parts(self) -> None:
+        text = (
+            "# C\n\n## [2.0]\n\n### Removed\n\n- Ares.\n\n## [1.9]\n\n### Removed\n\n- Boreas.\n\n## Thanks\n\nTo all."
+        )
+        expected = ["C, [2.0], Removed: Ares.", "C, [1.9], Removed: Boreas.", "C, Thanks: To all."]
+        assert [each.text for each in extract(text, "C").propositions] == expected
+        later = text.partition("\n\n## [2.0]\n\n### Removed\n\n")[2]
+        assert [each.text for each in extract(later, "C", "C", "[2.0]", "Removed").propositions] == expected
+
     @pytest.mark.parametrize(
         "heading", ["3", "1. Safety", "2.4 Safety of pumps", "12 May", "Part 2", "Year 3000", "e.g. this"]
     )

@@ -462,3 +462,59 @@ def test_a_numbered_line_in_capitals_is_the_heading_of_a_plain_text_unless_it_is
     assert texts("1. WHITE RICE\n2. BLACK BEANS\n\nBuy it all.") == ["WHITE RICE", "BLACK BEANS", "Buy it all."]
     assert texts("(a) Open it.      Owner: Ruys     Due: May") == ["Open it. Owner: Ruys Due: May"]
     assert texts("It is short.\n12 USA WON\nit all.")[-1] == "12 USA WON it all."
+
+
+CHAT = """[12.05.24, 18:02:11] Mia Berg: Is the bike here?
+[12.05.24, 18:03:40] Jonas: No, it stands outside
+[12.05.24, 18:05:15] Jonas: The lock is broken. I saw it.
+Someone cut it.
+[12.05.24, 18:06:00] Tariq A.: I did not"""
+
+
+@pytest.mark.parametrize("stamp", ["[12.05.24, 18:0", "12/05/2024, 18:0"])
+def test_a_message_of_a_chat_is_a_paragraph_and_each_sentence_names_its_writer(stamp: str) -> None:
+    chat = CHAT if stamp[0] == "[" else CHAT.replace("[12.05.24, ", "12/05/2024, ").replace("] ", " - ")
+    first, lock, *rest = texts(chat)
+    assert first.startswith(stamp)
+    assert first.endswith("Jonas: No, it stands outside")
+    assert "Mia Berg: Is the bike here? " in first
+    assert lock.endswith("Jonas: The lock is broken.")
+    assert rest[:2] == ["Jonas: I saw it.", "Jonas: Someone cut it."]
+    assert rest[2].endswith("Tariq A.: I did not")
+
+
+def test_a_part_of_a_plain_text_is_headed_by_its_number_and_name() -> None:
+    text = "1. Deposit\n\nIt is $200.\n\n2. Fuel\n\n2.1 It is not included.\n\n3. Refunds\n\n(a) None.\n(b) Half."
+    assert texts(text, title="Hire") == [
+        "Hire, 1. Deposit: It is $200.",
+        "Hire, 2. Fuel: 2.1 It is not included.",
+        "Hire, 3. Refunds: None.",
+        "Hire, 3. Refunds: Half.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["1. Apples\n\n2. Pears\n\nAll ripe.", "12 March 2024\n\nAll ripe.", "3. Mai 2019\n\nReif."]
+)
+def test_a_numbered_item_and_a_date_head_nothing(text: str) -> None:
+    assert len(texts(text)) == text.count("\n\n") + 1
+
+
+@pytest.mark.parametrize("dots", [" ......... ", " . . . . . . . ", "          "])
+def test_a_price_behind_dots_or_blanks_keeps_its_name(dots: str) -> None:
+    colon = " " if dots.isspace() else ": "
+    assert texts(f"Single room{dots}EUR 89\nSuite{dots}EUR 210") == [
+        f"Single room{colon}EUR 89",
+        f"Suite{colon}EUR 210",
+    ]
+
+
+def test_a_sentence_goes_on_over_a_page_and_a_french_quotation_keeps_its_end() -> None:
+    pages = "The colony counted many birds in the year 2013,\n\f\nand the wardens ringed each of them."
+    assert texts(pages) == [pages.replace("\n\f\n", " ")]
+    quoted = "M. Lefèvre précise : « Les enfants ne sont pas admis. » Le tarif est de 3 €."
+    assert texts(quoted) == [quoted[: quoted.index(" Le tarif")], "Le tarif est de 3 €."]
+
+
+def test_the_items_of_a_quoted_list_carry_its_lead_in() -> None:
+    assert texts("> Never:\n> - open it\n> - touch it") == ["Never: open it", "Never: touch it"]

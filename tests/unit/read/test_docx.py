@@ -492,3 +492,17 @@ def test_struck_out_runs_are_marked_so(tmp_path: Path) -> None:
     paragraph.add_run("allowed ").font.strike = True
     paragraph.add_run("not allowed.").font.double_strike = False
     assert text_of(tmp_path / "a.docx", word) == "Dogs are ~~allowed~~ not allowed."
+
+
+def test_a_line_in_bold_above_text_is_a_heading_and_bold_cells_are_labels(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.add_heading("Rules", 1)
+    for text in ("2. Fees", "The fee is £48.", "Do not pay twice.", "See also", "End"):
+        word.add_paragraph().add_run(text).bold = text != "The fee is £48."
+    table = word.add_table(rows=2, cols=2)
+    for cell, text in zip((*table.rows[0].cells, *table.rows[1].cells), ("Task", "Who", "Pump", "Lena"), strict=True):
+        cell.paragraphs[0].add_run(text).bold = text in ("Task", "Who")
+    assert text_of(tmp_path / "a.docx", word).split("\n\n") == [
+        *("# Rules", "## 2. Fees", "The fee is £48.", "Do not pay twice.", "See also", "## End"),
+        "| Task | Who |\n| --- | --- |\n| Pump | Lena |",
+    ]

@@ -4,7 +4,7 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid, markdown_rows, side_by_side
+from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, side_by_side
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -66,6 +66,21 @@ def test_a_table_of_keys_and_values_has_no_header(rows: tuple[str, ...]) -> None
     table = grid(*rows)
     assert table.head == ["", ""]
     assert [" ".join(row) for row in table.rows] == [row.replace(" |", "") for row in rows]
+
+
+def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
+    table = grid("Norwegian | native", "Finnish | fluent", "German | basic")
+    assert (table.head, table.rows[1]) == (["", ""], ["Finnish", "fluent"])
+    assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
+    assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
+
+
+def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
+    form = grid("Name | Ilse Tarn | Born | 4 May 1971", "Boat | Merle | Length | 9.4 m", "Insured | yes |  | ")
+    assert form.head == ["", ""]
+    assert form.rows[1:] == [["Born", "4 May 1971"], ["Boat", "Merle"], ["Length", "9.4 m"], ["Insured", "yes"]]
+    people = grid("Name | Born | Town | Age", "Ada | 1971 | Sarn | 40", "Ben | 1980 | Tolk | 31")
+    assert people.head == ["Name", "Born", "Town", "Age"]
 
 
 def test_years_can_be_a_header() -> None:
@@ -135,3 +150,14 @@ def test_a_table_with_lines_longer_than_a_chunk_is_several_tables_with_its_first
     labels = [label for part in parts for label in part[0].strip("| ").split(" | ")[1:]]
     assert labels == head[1:]
     assert len(markdown_rows(["a", "b"], [["x" * 2000, "y"]]).split("\n\n")) == 1
+
+
+def test_row_labels_of_two_columns_have_both_labels() -> None:
+    lines = [
+        "Date    Details           Paid out    Balance",
+        "03 Feb  GREENLEAF            18.40   1,185.71",
+        "09 Feb  CITY WATER           42.16   3,453.55",
+    ]
+    table = aligned_table(lines, 1)
+    assert table is not None
+    assert table.head == ["Date Details", "Paid out", "Balance"]

@@ -513,3 +513,29 @@ def test_contents_signs_of_headings_and_lines_of_the_source_are_no_text(tmp_path
     assert found.text.replace("```\nEnd", "```\n\nEnd") == "\n\n".join(
         ["# Weir", *lines, "```\na = 1\nb = 2\n```", "End of it."]
     )
+
+
+def test_what_a_newsletter_places_in_frames_keeps_its_headings_and_paragraphs(tmp_path: Path) -> None:
+    cells = "<td><h3>Dahlias</h3><p>Dig them up.</p></td><td><h3>Figs</h3><p>Cover the <b>pot</b>.</p></td>"
+    data = (
+        "<table><tr><td><b>Plant</b></td><td><b>Month</b></td></tr><tr><td>Olive</td><td>May or June</td></tr></table>"
+    )
+    outer = f"<table role='presentation'><tr><td><h1>Frost</h1><table><tr>{cells}</tr></table>{data}</td></tr></table>"
+    found = only(tmp_path / "p.html", f"<html><body>{outer}</body></html>")
+    assert isinstance(found, Document)
+    assert [line.rstrip() for line in found.text.splitlines() if line] == [
+        *("# Frost", "### Dahlias", "Dig them up.", "### Figs", "Cover the **pot**."),
+        *("| Plant | Month |", "|---|---|", "| Olive | May or June |"),
+    ]
+
+
+def test_lists_beside_each_other_whose_classes_name_levels_are_in_each_other(tmp_path: Path) -> None:
+    levels = [("0", "Never while it runs:"), ("1", "open it"), ("2", "at all"), ("1", "touch it"), ("0", "Clean it.")]
+    lists = "".join(f"<ul class='lst-kix_a1-{level}'><li><span>{text}</span></li></ul>" for level, text in levels)
+    page = f"<style>.c1{{font-weight:700}}</style><p><span class='c1'>Pump</span></p><p>All of this.</p>{lists}"
+    found = only(tmp_path / "p.html", f"<html><body>{page}<p><b>Do not run.</b></p><p>End.</p></body></html>")
+    assert isinstance(found, Document)
+    assert found.text == (
+        "## Pump\n\nAll of this.\n\n- Never while it runs:\n  - open it\n    - at all\n  - touch it\n- Clean it.\n\n"
+        "**Do not run.**\n\nEnd."
+    )

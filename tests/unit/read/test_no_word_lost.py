@@ -192,6 +192,11 @@ def hidden_sheet(book: openpyxl.Workbook) -> None:
     book["Other"].sheet_state = "hidden"
 
 
+def hidden_row(book: openpyxl.Workbook) -> None:
+    book.active["A3"] = "zebra"
+    book.active.row_dimensions[3].hidden = True
+
+
 def rich_text(book: openpyxl.Workbook) -> None:
     book.active["A3"] = CellRichText("ze", TextBlock(InlineFont(b=True), "bra"))
 
@@ -215,12 +220,24 @@ BOOKS = {
     "cell": (workbook(lambda book: book.active.__setitem__("B3", "zebra")), ""),
     "sheet name": (workbook(lambda book: setattr(book.active, "title", "zebra")), ""),
     "hidden sheet": (workbook(hidden_sheet), ""),
+    "hidden row": (workbook(hidden_row), ""),
     "rich text": (workbook(rich_text), ""),
     "comment": (workbook(comment), "1 comments"),
     "header": (workbook(header), ""),
     "chart": (workbook(chart), ""),
     "text box": (text_box(), ""),
 }
+
+
+def test_a_warning_names_what_is_hidden_in_a_workbook(tmp_path: Path) -> None:
+    for hide, warning in (
+        (hidden_sheet, "the hidden sheet 'Other'"),
+        (hidden_row, "1 hidden rows of the sheet 'Sheet'"),
+    ):
+        (tmp_path / "a.xlsx").write_bytes(workbook(hide))
+        [document] = read([str(tmp_path / "a.xlsx")])
+        assert isinstance(document, Document)
+        assert [each.partition(" w")[0] for each in document.warnings] == [warning]
 
 
 @pytest.mark.parametrize("name", BOOKS)

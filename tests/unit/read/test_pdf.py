@@ -630,3 +630,28 @@ def test_a_title_beside_the_number_of_its_page_runs_along_the_top() -> None:
     first, second = "The weir package\n\nIt holds\n1", "2 THE WEIR PACKAGE\nthe water.\n3 Gates\nThey open."
     assert without_running_lines([first, second]) == ["The weir package\n\nIt holds", "the water.\n3 Gates\nThey open."]
     assert without_running_lines([first, "2 Gates of it\nThey open."]) == [first, "2 Gates of it\nThey open."]
+
+
+def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    lines = [
+        *(("Helvetica-Bold", 18, 780, "Pump K7"), ("Helvetica-Bold", 14, 750, "1 Safety of all the people")),
+        *(("Helvetica-Bold", 14, 733, "in the house"), ("Helvetica", 10, 715, "Never open it.")),
+        *(("Helvetica", 10, 703, "Keep it dry."), ("Helvetica", 10, 680, "Mind the belt.")),
+        *(("Helvetica-Bold", 10, 655, "1.2 Limits"), ("Helvetica", 10, 640, "It stops at 7 bar.")),
+        ("Helvetica-Bold", 10, 620, "Do not touch the terminals."),
+    ]
+    for font, size, top, text in lines:
+        page.setFont(font, size)
+        page.drawString(60, top, text)
+    page.setFont("Helvetica", 10)
+    page.drawString(60, 600, "Torvik Tools AS")
+    page.drawString(320, 600, "Due: 11 April 2024")
+    page.save()
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.text == (
+        "# Pump K7\n\n## 1 Safety of all the people in the house\n\nNever open it.\nKeep it dry.\n\nMind the belt.\n\n"
+        "#### 1.2 Limits\n\nIt stops at 7 bar.\n\nDo not touch the terminals.\n\nTorvik Tools AS\n\nDue: 11 April 2024"
+    )
