@@ -494,10 +494,8 @@ class _Pool:
             has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
         own = _met(constraints.all, statements)
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
-        subjects = set[str]().union(*self.titles) - LIGHT  # a word of a title is a name, however the question writes it
-        is_name = [word not in constraints.words or word in subjects for word in constraints.all]
-        self.is_named = [bool(row.all()) for row in self.has[:, is_name]]
-        self.has_names = any(is_name)
+        is_name = self._are_names(constraints)
+        self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
         self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
@@ -530,6 +528,11 @@ class _Pool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
         return noun in _DEFINITE.findall(text) and text.count(noun) == 1 and not is_told
+
+    def _are_names(self, constraints: Constraints) -> list[bool]:
+        """Which constraints are names or numbers; a word of a title is a name, however the question writes it."""
+        subjects = set[str]().union(*self.titles) - LIGHT
+        return [word not in constraints.words or word in subjects for word in constraints.all]
 
     def ranked(self, most: int) -> list[tuple[int, ...]]:
         """The places of the pieces of each chain, the answering one first; the best chain first."""
