@@ -519,8 +519,7 @@ class _Pool:
             (-_FRAGMENT, [_is_fragment(text) for text in bodies]),
             (-_OTHER, self.is_other),
         )
-        scores = relevant + sum(factor * np.asarray(values, dtype=np.float64) for factor, values in features)
-        self.scores: NDArray[np.float64] = scores.round(9)
+        self.scores = (relevant + sum(factor * np.asarray(values, np.float64) for factor, values in features)).round(9)
         asked_for = own[:, own.shape[1] - others :] @ _shares(own[:, own.shape[1] - others :], light)
         self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
 
