@@ -349,7 +349,7 @@ _DOUBT = re.compile(
 _RESERVE = re.compile(
     r"^otherwise\b|\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but"
     r"|almost|nearly|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|might|could"
-    r"|(?<!\d )may(?! \d)|would|should|will"
+    r"|(?<!\d )may(?! \d)|(?<!is )(?<!are )(?<!be )(?<!was )(?<!were )(?<!been )used to|would|should|will"
     r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
     r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"

@@ -101,7 +101,8 @@ _BY_NOUN = {
     }.items()
     for noun in nouns.split()
 }
-_NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
+_CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
+_NAME = re.compile(rf"(?<![\w]){_CAPITAL}")
 _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
     r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
@@ -279,6 +280,22 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         return any(map(before.has, constraints.words))
     return False
+
+
+_VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
+_WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
+_NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
+
+
+def _only_names(question: str, text: str, asked: Collection[str]) -> bool:
+    """Whether a text names what is asked and does not say it: "the creation of graphs" for who created it, "the latest version"."""
+    if _VERSION_ASKED.search(question):
+        return not has_expected(Expected.NUMBER, text, asked=asked)
+    did = _WHO_DID.match(question)
+    if did is None or re.search(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}", text):
+        return False
+    acts = [word for word in words(text) if statement(word).has(did[1])]
+    return bool(acts) and all(map(_NOUN_OF_ACT.fullmatch, acts))
 
 
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
@@ -478,10 +495,7 @@ class _Pool:
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_compound
-        extent = _extent(question)
-        self.has_kind = np.array(
-            [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
-        )
+        self.has_kind = np.array([self._answers(text, constraints) for text in bodies])
         noun = _WHICH.search(question)
         statements = [statement(text) for text in bodies]
         has_noun = [noun is not None and noun[1] not in LIGHT and said.has(noun[1]) for said in statements]
@@ -528,6 +542,14 @@ class _Pool:
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
         return noun in _DEFINITE.findall(text) and text.count(noun) == 1 and not is_told
 
+    def _answers(self, text: str, constraints: Constraints) -> bool:
+        """Whether a text has what the question asks for."""
+        return (
+            _has_answer(self.question, self.kind, text, constraints)
+            and _extent(self.question).search(text) is not None
+            and not _only_names(self.question, text, self.asked)
+        )
+
     def _are_names(self, constraints: Constraints) -> list[bool]:
         """Which constraints are names or numbers; a word of a title is a name, however the question writes it."""
         subjects = set[str]().union(*self.titles) - LIGHT
@@ -542,7 +564,8 @@ class _Pool:
 
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
         """A chain with the answering piece first, and if several things are asked for, with further pieces."""
-        first = max(chain, key=lambda at: (self.may_join or self.is_named[at], self.asking[at], -at))
+        is_whole = self.has.all(axis=1) & self.has_kind & ~np.array(self.is_other)
+        first = max(chain, key=lambda at: (is_whole[at], self.may_join or self.is_named[at], self.asking[at], -at))
         is_enough = not self.is_compound and bool((self.has[first] >= self.has[chain].any(axis=0)).all())
         others = [] if is_enough else [at for at in chain if at != first]
         if not self.may_join and self.is_named[first]:

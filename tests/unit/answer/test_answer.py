@@ -121,6 +121,11 @@ NEAR_MISSES = [
     ("Who wrote the editor?", "The editor was written by: Ada Falk", None),
     ("Who wrote the editor?", "Author, who wrote the editor: Falk", None),
     ("What is the tool used for?", "The tool is used by teams at Sarn.", ""),
+    ("Who created Netz?", "Netz is a Python package for the creation of graphs.", ""),
+    ("Who created Netz?", "Netz is a creation of Ada Falk.", None),
+    ("Who created Netz?", "Netz was created by Ada Falk.", None),
+    ("What is the latest version of Netz?", "Get Netz from https://sarn.org/netz-${version}.zip.", ""),
+    ("What is the latest version of Netz?", "The latest version of Netz is 3.1.", None),
     ("What is the tool used for?", "The tool is used for tests.", None),
     ("What is the tool used for?", "The tool is used to find faults.", None),
     ("When is the rent due?", "The rent is due on the fifth day of each month.", None),
@@ -317,6 +322,9 @@ VERDICTS = [
     ("Does the kit still support Python 3.8?", "The kit was released on 06/22/2015 and has support for Python.", ""),
     ("Does the rope carry 30 kg?", "The rope carries 25 kg.", "No"),
     ("Does the tool need Rust?", "Otherwise, the tool needs Rust.", ""),
+    ("Does Netz depend on Klick?", "Netz used to depend on Klick.", ""),
+    ("Is Netz used to draw graphs?", "Netz is used to draw graphs.", "Yes"),
+    ("Does Netz draw graphs?", "Netz is used to draw graphs.", "Yes"),
     ("May dogs enter?", "Dogs may not enter without a lead.", ""),
     ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
     ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
@@ -659,6 +667,16 @@ def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> 
     ]
     question = "How many hulls did the yard launch from 1858 to 1873?"
     assert extractive_answer(question, pieces).citations[0].evidence is pieces[1]
+
+
+def test_the_piece_that_has_all_that_is_asked_stands_alone() -> None:
+    texts = [
+        "This follows the end of support by Sarn for Python, which was on 2025-10-31.",
+        "On 2026-04-29, support for Python 3.9 ended for Netz.",
+    ]
+    answer = extractive_answer("When did support for Python 3.9 end for Netz?", [_evidence(text) for text in texts])
+    assert answer.is_supported
+    assert answer.text == f"{texts[1]} [1]"
 
 
 def test_a_lead_in_or_a_fragment_is_never_the_first_sentence() -> None:
