@@ -510,6 +510,7 @@ class _Pool:
         self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
+        self.is_foreign = [self.has_names and not row.any() for row in self.has[:, is_name]]
         self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]
         telling = np.array([weight(one) for one in constraints.all])
         self.weights = _shares(self.has, telling)
@@ -569,12 +570,12 @@ class _Pool:
         is_enough = not self.is_compound and bool((self.has[first] >= self.has[chain].any(axis=0)).all())
         others = [] if is_enough else [at for at in chain if at != first]
         if not self.may_join and self.is_named[first]:
-            others = [at for at in others if self.is_named[at]]
+            others = [at for at in others if not self.is_foreign[at]]
         places = [first, *others]
         while self.is_plural and len(places) < most:
             close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
-            free = [at for at in free if self.may_join or self.is_named[at] or not self.is_named[first]]
+            free = [at for at in free if self.may_join or not self.is_foreign[at] or not self.is_named[first]]
             if not free:
                 break
             places.append(free[0])
