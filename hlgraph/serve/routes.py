@@ -172,7 +172,13 @@ def problem_response(error: Exception, path: str = "") -> Response:
     path : of the request; clients of OpenAI read the member ``error``
     """
     if isinstance(error, HTTPException):
-        title = {404: "Not found", 405: "Method not allowed", 408: "Too slow", 415: "Unknown kind of content"}
+        title = {
+            404: "Not found",
+            405: "Method not allowed",
+            408: "Too slow",
+            415: "Unknown kind of content",
+            431: "Too large",
+        }
         problem = Problem(
             type="about:blank",
             title=title.get(error.status_code, "The request cannot be used"),

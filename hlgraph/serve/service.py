@@ -931,7 +931,9 @@ def _ingest_arguments(options: shapes.IngestOptions) -> dict[str, Any]:
     """The arguments of :meth:`HLGraph.ingest`. Raises InputError for options that cannot be used together."""
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.accounts.budget import Budget
+    from hlgraph.read import ReadOptions
 
+    ReadOptions(format=options.format, mapping=options.mapping, encoding=options.encoding)
     has_budget = options.max_tokens is not None or options.max_usd is not None
     budget = Budget(max_tokens=options.max_tokens, max_usd=options.max_usd) if has_budget else None
     arguments = {

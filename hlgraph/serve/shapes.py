@@ -686,7 +686,7 @@ def converted(values: Mapping[str, object], kind: type[T]) -> T:
 
 def _refused(error: Exception) -> errors.InputError:
     said = str(error) or "the nesting is too deep"
-    return errors.InputError(f"the request cannot be used: {said}; compare it with the schema in /v1/openapi.json")
+    return errors.InputError(f"{said}; compare it with the schema in /v1/openapi.json")
 
 
 def piece_of(evidence: Evidence, number: int) -> Piece:
