@@ -581,6 +581,47 @@ def test_a_revoked_or_expired_key_is_refused_from_the_next_request_on(locked: Op
     problem(locked.client.get("/v1/corpora", headers=locked.key(days=1e-9)), 401)
 
 
+def test_a_key_that_is_revoked_during_a_stream_ends_it(locked: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlgraph.serve.routes._KEY_SECONDS", 0.0)
+    monkeypatch.setattr("hlgraph.serve.routes._POLL_SECONDS", 0.0)
+    key = locked.key(rights=("write",))
+    name = f"key:{key['authorization'].split('_')[1]}"
+    running = shapes.Job(id="x", corpus="default", state="running", created="", updated="1")
+    seen: list[shapes.Job] = []
+
+    def find(*_: object) -> shapes.Job:
+        seen.append(running)
+        if len(seen) == 3:
+            locked.service.keys.revoke(name.removeprefix("key:"))
+        return msgspec.structs.replace(running, updated=str(len(seen)))
+
+    monkeypatch.setattr(locked.service.ingests, "find", find)
+    sent = events(locked.client.get("/v1/jobs/x/events", headers=key).text)
+    assert [event for event, _ in sent] == ["progress", "progress", "problem"]
+    assert json.loads(sent[-1][1])["status"] == 401
+    answer_events = locked.service.answer_events
+    for path, body in (
+        ("/v1/corpora/default/answer", QUESTION),
+        (
+            "/v1/chat/completions",
+            {"model": "default", "stream": True, "messages": [{"role": "user", "content": QUESTION["question"]}]},
+        ),
+    ):
+        key = locked.key()
+        identity = key["authorization"].split("_")[1]
+
+        def revoked(*args: Any, identity: str = identity, **named: Any) -> Iterator[Any]:
+            yield from itertools.islice(answer_events(*args, **named), 1)
+            locked.service.keys.revoke(identity)
+            yield from answer_events(*args, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(locked.service, "answer_events", revoked)
+            text = locked.client.post(path, json=body, headers={**key, "accept": "text/event-stream"}).text
+        assert "the key is not valid" in text
+        assert "Mara Quill" not in text
+
+
 def test_the_command_line_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
     state = ["--state", str(tmp_path / "state")]
     made = json.loads(call("keys", "add", "page", "--corpus", "news", "--group", "board", *state, "--json").out)
@@ -921,6 +962,28 @@ def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> 
         third = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
         assert server.done(third)["state"] == "done"
         assert server.client.post(f"{third}/cancel").json()["state"] == "done"
+
+
+def test_the_end_of_a_job_waits_for_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish, failures = JobList.finish, ["finish", "finish", "note"]
+
+    def full(*_: Any, **__: Any) -> None:
+        if failures:
+            failures.pop()
+            raise StoreUnavailableError("no space left on device")
+
+    def finished(*args: Any, **values: Any) -> None:
+        full()
+        finish(*args, **values)
+
+    monkeypatch.setattr(JobList, "note", full)
+    monkeypatch.setattr(JobList, "finish", finished)
+    monkeypatch.setattr("hlgraph.serve.jobs._LOOK_SECONDS", 0.02)
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        started = server.client.post("/v1/corpora/default/ingest", json=body)
+        assert server.done(started.headers["location"])["report"]["sources"]["added"] == 1
+        assert failures == []
 
 
 def test_a_job_that_kills_its_server_again_and_again_is_interrupted(tmp_path: Path) -> None:
