@@ -418,6 +418,9 @@ class Connection(HttpToolsProtocol):
         """See :class:`HttpToolsProtocol`."""
         self._refuse(InputError(f"{msg.rstrip('.')}; call the server with a client of HTTP/1.1"))
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: the request is answered as one that asks for no upgrade."""
+
     def _look(self) -> None:
         """End the connection of a client that neither sends nor reads."""
         self._timer = self.loop.call_later(_CHUNK_SECONDS, self._look)
