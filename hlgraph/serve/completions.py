@@ -349,7 +349,7 @@ def _completions(server: Server) -> Callable[[Request], Any]:
         service = server.service
         if asked.stream:
             first, rest = await begun(events_of(server, lambda: service.answer_events(who, corpus, asked=question)))
-            return EventSourceResponse(_chunks(asked, first, admitted(server, request, rest)))
+            return EventSourceResponse(_chunks(asked, first, admitted(rest, server=server, request=request)))
 
         def work() -> Response:
             answer = service.answer(who, corpus, asked=question)

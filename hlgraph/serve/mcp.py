@@ -506,7 +506,7 @@ def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
 def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
     asked, budget = call.asked, call.budget
     details = call.service.records.entity(
-        call.who, call.corpus, id=asked.entity, asked=shapes.EntityAsked(where=asked.where or None, limit=asked.limit)
+        call.who, call.corpus, id=asked.entity, asked=shapes.OpenAsked(where=asked.where or None, limit=asked.limit)
     )
     entity = budget.charge(_entity(details.entity))
     neighbours = budget.fit(

@@ -326,7 +326,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         run=_of("records.entity", "corpus", id="entity"),
         about="An entity, by id or name, with the facts about it, its neighbours and its merges.",
         gives=shapes.EntityOpened,
-        query=shapes.EntityAsked,
+        query=shapes.OpenAsked,
         tag="graph",
         etag="corpus",
     ),
@@ -628,15 +628,15 @@ async def events_of(server: Server, make: Callable[[], Iterator[T]]) -> AsyncIte
 
 
 async def admitted(
-    server: Server, request: Request, events: AsyncIterator[T | Exception]
+    events: AsyncIterator[T | Exception], *, server: Server, request: Request
 ) -> AsyncIterator[T | Exception]:
     """The same items, as long as the key of the request is valid: it may be revoked or expire before the last of them.
 
     Parameters
     ----------
+    events : the items
     server : what the routes work with
     request : the request
-    events : the items
     """
     last = time.monotonic()
     async with contextlib.aclosing(cast("AsyncGenerator[T | Exception]", events)) as items:
@@ -679,7 +679,7 @@ def _answer_endpoint(server: Server) -> Callable[[Request], Any]:
 
         async def stream() -> AsyncIterator[ServerSentEvent]:
             yield _sent(first)
-            async for event in admitted(server, request, rest):
+            async for event in admitted(rest, server=server, request=request):
                 yield _sent(event)
 
         return EventSourceResponse(stream())
@@ -708,7 +708,7 @@ def _job_events_endpoint(server: Server) -> Callable[[Request], Any]:
 
         async def stream() -> AsyncIterator[ServerSentEvent]:
             last = ""
-            async for seen in admitted(server, request, looks()):
+            async for seen in admitted(looks(), server=server, request=request):
                 if isinstance(seen, Exception):
                     yield _sent(seen)
                 elif seen.updated != last:

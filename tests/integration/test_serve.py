@@ -210,6 +210,7 @@ def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
         about = server.client.get(f"{route}?entity={decision['alias']}").json()
         assert (about["decisions"], about["total"]) == ([listed], 1)
         assert server.client.get(f"{route}?entity=x").json()["total"] == 0
+        assert server.client.get(f"{route}?skip=1").json() == {"decisions": [], "total": 1, "has_more": False}
         assert server.client.delete(f"{route}/{decision['id']}").json()["decisions"][0]["id"] == decision["id"]
         assert server.client.get(route).json()["decisions"] == []
         problem(server.client.delete(f"{route}/{'0' * 32}"), 404)
@@ -247,6 +248,7 @@ def test_sources_entities_and_facts_are_listed_and_opened(notes: Open) -> None:
     assert (rest["fact_count"], rest["neighbour_count"]) == (entity["fact_count"], entity["neighbour_count"])
     fact = get(f"facts/{entity['facts'][0]['fact']['id']}")
     assert fact["total"] == 1
+    assert get(f"facts/{fact['fact']['id']}", skip=1) == {**fact, "statements": []}
     assert get("facts")["total"] == len(get("facts")["facts"])
     for path in ("sources/x", "entities/Nobody", "facts/x", "path?from=Mara Quill&to=Nobody"):
         problem(notes.client.get(f"/v1/corpora/default/{path}"), 404)
