@@ -44,7 +44,7 @@ from hlgraph.errors import (
 from hlgraph.records import Answer, Citation, Document, Entity, Evidence, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
-from hlgraph.serve import completions, shapes
+from hlgraph.serve import completions, jobs, routes, shapes
 from hlgraph.serve.access import Keys, StateFile
 from hlgraph.serve.application import ServeOptions, application, check_protected
 from hlgraph.serve.jobs import JobList
@@ -584,8 +584,8 @@ def test_a_revoked_or_expired_key_is_refused_from_the_next_request_on(locked: Op
 
 
 def test_a_key_that_is_revoked_during_a_stream_ends_it(locked: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hlgraph.serve.routes._KEY_SECONDS", 0.0)
-    monkeypatch.setattr("hlgraph.serve.routes._POLL_SECONDS", 0.0)
+    monkeypatch.setattr(routes, "_KEY_SECONDS", 0.0)
+    monkeypatch.setattr(routes, "_POLL_SECONDS", 0.0)
     key = locked.key(rights=("write",))
     name = f"key:{key['authorization'].split('_')[1]}"
     running = shapes.Job(id="x", corpus="default", state="running", created="", updated="1")
@@ -980,7 +980,7 @@ def test_the_end_of_a_job_waits_for_room_on_the_disk(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(JobList, "note", full)
     monkeypatch.setattr(JobList, "finish", finished)
-    monkeypatch.setattr("hlgraph.serve.jobs._LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(jobs, "_LOOK_SECONDS", 0.02)
     with serving(tmp_path, documents=DOCUMENTS) as server:
         body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
         started = server.client.post("/v1/corpora/default/ingest", json=body)
