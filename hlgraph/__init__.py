@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from hlgraph.sdk.history import CorpusDiff as CorpusDiff
     from hlgraph.sdk.history import History as History
     from hlgraph.sdk.history import SourceVersion as SourceVersion
+    from hlgraph.sdk.merges import DecisionPage as DecisionPage
     from hlgraph.sdk.merges import FoundMerges as FoundMerges
     from hlgraph.sdk.merges import Merges as Merges
     from hlgraph.sdk.quality import Coverage as Coverage
@@ -216,7 +217,7 @@ _LATER = {
         "sdk.health": "Health ImageLag",
         "sdk.hierarchy": "FoundHierarchy Hierarchy",
         "sdk.history": "ChangeSet CorpusDiff History SourceVersion",
-        "sdk.merges": "FoundMerges Merges",
+        "sdk.merges": "DecisionPage FoundMerges Merges",
         "sdk.quality": "Coverage Faithfulness Quality",
         "sdk.questions": "Questions",
         "sdk.reconcile": "Drift",

@@ -53,6 +53,11 @@ class Place(NamedTuple):
         return f"{SCHEME}{self.bucket}/{quote(self.key)}"
 
     @property
+    def path(self) -> str:
+        """The path that names it: its key as it is."""
+        return f"{SCHEME}{self.bucket}/{self.key}"
+
+    @property
     def is_folder(self) -> bool:
         """Whether it names all objects under a prefix: the key is empty or ends in ``/``."""
         return not self.key or self.key.endswith("/")
@@ -60,10 +65,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class S3Object:
-    """One S3 object and the client that reads it."""
+    """One S3 object and the client that reads it; ``etag`` identifies its content, if it was listed."""
 
     place: Place
     client: Any
+    etag: str = ""
 
     def groups(self, tag: str) -> tuple[str, ...]:
         """The groups in a tag of the object, which spaces separate. One request.
@@ -135,7 +141,7 @@ def objects(path: str) -> Iterator[S3Object]:
         page = _mapped(place, partial(client.list_objects_v2, **request))
         for entry in cast("list[Mapping[str, str]]", page.get("Contents", [])):
             if not entry["Key"].endswith("/"):
-                yield S3Object(Place(place.bucket, entry["Key"]), client)
+                yield S3Object(Place(place.bucket, entry["Key"]), client, entry.get("ETag", ""))
         if not page.get("IsTruncated"):
             return
         token = {"ContinuationToken": str(page["NextContinuationToken"])}

@@ -284,6 +284,7 @@ class AsyncMerges(Awaited[Merges]):
     propose = awaited(Merges.propose)
     judge = awaited(Merges.judge)
     list = awaited(Merges.list)
+    page = awaited(Merges.page)
     apply = awaited(Merges.apply)
     undo = awaited(Merges.undo)
 

@@ -160,10 +160,10 @@ class Communities:
         run = run_named(derived, self.corpus, name=name)
         if run is None:
             return FoundCommunities()
-        every = derived.communities(self.corpus, name, level=level)
-        communities = every[skip:] if k is None else every[skip : skip + k]
+        communities = derived.communities(self.corpus, name, level=level, k=k, skip=skip)
         members = derived.members([community.id for community in communities], most=names) if names else {}
-        return FoundCommunities(run, tuple(communities), self._names(members), len(every))
+        total = derived.count_communities(self.corpus, name, level=level)
+        return FoundCommunities(run, tuple(communities), self._names(members), total)
 
     def map(self, *, community: str | None = None, k: int = 500, edges: int = 5_000) -> CommunityMap:
         """The most linked entities of the communities of entities, with the links between them; empty if none were built.

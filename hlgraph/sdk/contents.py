@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from hlgraph.errors import InputError, UnknownNameError
@@ -41,7 +41,7 @@ _AROUND = PullShape(
     fan_out=_FAN_OUT,
     node_cap=_NODE_CAP,
 )
-_SUPPORT = PullShape.along(Relationship.SUPPORTS, fan_out=_FAN_OUT, node_cap=_NODE_CAP)
+_SUPPORT = PullShape.along(Relationship.SUPPORTS, fan_out=1_000_000, node_cap=1_000_001)  # of one fact: all are counted
 T = TypeVar("T")
 T_Record = TypeVar("T_Record", bound=Record)
 
@@ -611,14 +611,14 @@ def links(graph: Subgraph, relationship: Relationship) -> Sequence[tuple[str, st
     return sorted(zip(graph.ids[starts].tolist(), graph.ids[ends].tolist(), strict=True))
 
 
-def supported_fact(reading: Reading, name: str, *, limit: int) -> SupportedFact:
-    """A fact with the first statements that support it. Raises UnknownNameError if it is not in the scope.
+def supported_fact(reading: Reading, name: str, *, part: slice) -> SupportedFact:
+    """A fact with some of the statements that support it. Raises UnknownNameError if it is not in the scope.
 
     Parameters
     ----------
     reading : the corpus, and what may be seen of it
     name : id of the fact
-    limit : number of statements
+    part : places of the statements among all, by ascending id
     """
     facts = reading.facts([name])
     if not facts:
@@ -627,7 +627,8 @@ def supported_fact(reading: Reading, name: str, *, limit: int) -> SupportedFact:
         )
     pulled = reading.stores.graph.pull([name], _SUPPORT, scope=reading.scope)
     said = [statement for fact, statement in links(pulled, Relationship.SUPPORTS) if fact == name]
-    return reading.supported(facts, {name: said}, most=limit)[0]
+    opened = reading.supported(facts, {name: said[part]}, most=len(said))[0]
+    return replace(opened, total=len(said))
 
 
 def fact_rows(reading: Reading, ids: Sequence[str]) -> Sequence[FactRow]:

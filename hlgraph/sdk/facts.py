@@ -11,7 +11,7 @@ from hlgraph.errors import AccessError
 from hlgraph.ids import checksum
 from hlgraph.ingest.history import AsOf
 from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Source, Statement, Topic
-from hlgraph.sdk.arguments import checked
+from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.sdk.contents import (
     AT_ONCE,
     PAGE,
@@ -105,7 +105,13 @@ class Facts(Contents):
         return self._each(lambda after: self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of))
 
     def open(
-        self, name: str, *, where: AnyWhere | None = None, limit: int = _MOST_STATEMENTS, as_of: AsOf | None = None
+        self,
+        name: str,
+        *,
+        where: AnyWhere | None = None,
+        limit: int = _MOST_STATEMENTS,
+        skip: int = 0,
+        as_of: AsOf | None = None,
     ) -> SupportedFact:
         """One fact with the statements that support it, and their sources.
 
@@ -114,6 +120,7 @@ class Facts(Contents):
         name : its id
         where : filter over the metadata of the sources that may be seen
         limit : number of statements
+        skip : number of the first statements that are left out
         as_of : the moment, as for :meth:`hlgraph.HLGraph.search`
 
         Raises
@@ -121,7 +128,9 @@ class Facts(Contents):
         UnknownNameError : there is no such fact, or nothing that the caller may see supports it
         """
         check_limit(limit)
-        return self._read(lambda reading: supported_fact(reading, name, limit=limit), where=where, as_of=as_of)
+        check_not_negative(skip=skip)
+        part = slice(skip, skip + limit)
+        return self._read(lambda reading: supported_fact(reading, name, part=part), where=where, as_of=as_of)
 
     def read(self) -> StoredFacts:
         """All facts with their statements, entities and sources: one read per kind, and one pull per 5,000 facts.

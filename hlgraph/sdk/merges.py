@@ -73,6 +73,22 @@ class FoundMerges:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionPage:
+    """Some of the stored decisions.
+
+    Attributes
+    ----------
+    decisions : the newest first
+    total : number of all decisions that were asked for
+    names : name of each of their entities, by id
+    """
+
+    decisions: tuple[Decision, ...]
+    total: int
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
 @checked
 @dataclass(frozen=True, slots=True)
 class Merges:
@@ -199,8 +215,7 @@ class Merges:
         UnknownNameError : there is no such verdict or corpus
         InputError : ``k`` is negative
         """
-        if verdict is not None and verdict not in set(Verdict):
-            raise UnknownNameError(f"there is no verdict {verdict!r}; choose one of {', '.join(Verdict)}")
+        _verdict(verdict)
         check_not_negative(k=k)
         existing(self.stores.graph, self.corpus)
         every = self._decisions.decisions(self.corpus)
@@ -216,6 +231,30 @@ class Merges:
             tuple(item for item in every if item.verdict is Verdict.DIFFERENT and groups.is_one(*item.pair)),
             {key: item.name for key, item in entities.items()},
         )
+
+    def page(
+        self, verdict: str | None = None, *, entity: str | None = None, k: int = 20, skip: int = 0
+    ) -> DecisionPage:
+        """Some of the stored decisions, the newest first: only these are read.
+
+        Parameters
+        ----------
+        verdict : see :meth:`list`
+        entity : id of an entity: only the decisions about it; None: about any
+        k : maximum number of decisions
+        skip : number of the first decisions that are left out
+
+        Raises
+        ------
+        UnknownNameError : there is no such verdict or corpus
+        InputError : a number is negative
+        """
+        chosen = _verdict(verdict)
+        check_not_negative(k=k, skip=skip)
+        existing(self.stores.graph, self.corpus)
+        decisions, total = self._decisions.page(self.corpus, verdict=chosen, entity=entity, k=k, skip=skip)
+        entities = self._entities({name for decision in decisions for name in decision.pair})
+        return DecisionPage(decisions, total, {name: each.name for name, each in entities.items()})
 
     def apply(
         self, pairs: Iterable[tuple[str, str]], *, keep_apart: bool = False, made_by: str = "", why: str = ""
@@ -379,6 +418,12 @@ class Merges:
             if decision.verdict is Verdict.DIFFERENT and groups.is_one(*decision.pair):
                 a, b = names[decision.alias], names[decision.canonical]
                 raise InputError(f"{a!r} and {b!r} are one by other merges; undo one of those first")
+
+
+def _verdict(name: str | None) -> Verdict | None:
+    if name is not None and name not in set(Verdict):
+        raise UnknownNameError(f"there is no verdict {name!r}; choose one of {', '.join(Verdict)}")
+    return None if name is None else Verdict(name)
 
 
 def _in_order(pair: Pair, new: Iterable[Decision], names: Mapping[str, str]) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """Keeps a corpus equal to a folder: reads it once, and then what changes in it (watchfiles, extra ``watch``).
 
+A folder in S3 is listed again and again, and only objects whose ETag has changed are read (boto3, extra ``aws``).
+
 The first pass makes up for what happened while nothing was watching, so a watcher that was killed is started again. A file that
 cannot be read is an event, and so is a store that does not answer; what a store did not take is tried again.
 """
@@ -7,16 +9,17 @@ cannot be read is an event, and so is a store that does not answer; what a store
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Literal, NamedTuple
 
-from hlgraph.errors import HLGraphError, HoldError, InputError, UnknownNameError, needs_extra
+from hlgraph.errors import HLGraphError, HoldError, InputError, ReadError, UnknownNameError, needs_extra
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.report import Report
-from hlgraph.read.discover import Input, discover, source_uri
+from hlgraph.read.discover import Input, discover, is_s3, source_uri
+from hlgraph.read.s3 import objects, place_of
 from hlgraph.sdk.client import HLGraph
 
 __all__ = ["WatchEvent", "watch"]
@@ -24,6 +27,7 @@ __all__ = ["WatchEvent", "watch"]
 _TICK = 500  # milliseconds without a change after which it is looked whether to stop, or to try again
 _AGAIN = 5.0  # seconds before what a store did not take is tried again
 _LOWEST, _HIGHEST = 0.05, 3_600.0
+_DEBOUNCE, _BETWEEN_LISTINGS = 1.6, 30.0
 
 
 class WatchEvent(NamedTuple):
@@ -42,28 +46,44 @@ class WatchEvent(NamedTuple):
 
 
 def watch(
-    graph: HLGraph, folder: Path, *, options: IngestOptions, debounce: float = 1.6, stop: Event | None = None
+    graph: HLGraph,
+    folder: str | Path,
+    *,
+    options: IngestOptions,
+    debounce: float | None = None,
+    stop: Event | None = None,
 ) -> Iterator[WatchEvent]:
     """Keep a corpus equal to a folder until it is interrupted. Sources of files that are removed are deleted.
 
     Parameters
     ----------
     graph : the corpus
-    folder : the folder
+    folder : the folder, or ``s3://bucket/folder/``
     options : how its files are read
-    debounce : seconds during which changes are collected (0.05 to 3,600)
+    debounce : seconds during which changes are collected (0.05 to 3,600); in S3 those between two listings. None: 1.6, and in S3 30
     stop : ends the watch when it is set; None: only an interrupt does
 
     Raises
     ------
     InputError : it is no folder, or a value is out of bounds; before anything is read
-    MissingExtraError : watchfiles is not installed
+    MissingExtraError : watchfiles, or boto3, is not installed
+    ReadError : the folder in S3 cannot be listed; before anything is read
     HLGraphError : the first pass cannot be done, or the store is damaged
     """
+    if debounce is not None and not _LOWEST <= debounce <= _HIGHEST:
+        raise InputError(f"debounce is {debounce}; choose a number of seconds from {_LOWEST} to {_HIGHEST:,.0f}")
+    stop, chosen = stop or Event(), replace(options, delete_missing=True)
+    if is_s3(str(folder)):
+        yield from _watch_s3(graph, str(folder), options=chosen, every=debounce or _BETWEEN_LISTINGS, stop=stop)
+    else:
+        yield from _watch_files(graph, Path(folder), options=chosen, debounce=debounce or _DEBOUNCE, stop=stop)
+
+
+def _watch_files(
+    graph: HLGraph, folder: Path, *, options: IngestOptions, debounce: float, stop: Event
+) -> Iterator[WatchEvent]:
     if not folder.is_dir():
         raise InputError(f"{folder}: it is no folder; name one that exists")
-    if not _LOWEST <= debounce <= _HIGHEST:
-        raise InputError(f"debounce is {debounce}; choose a number of seconds from {_LOWEST} to {_HIGHEST:,.0f}")
     with needs_extra("watch", "watching a folder"):
         import watchfiles
     waiting: set[Path] = set()
@@ -80,12 +100,11 @@ def watch(
     ):
         if is_first:
             is_first = False
-            report = graph.ingestion.bring([str(folder)], replace(options, delete_missing=True))
-            yield from _of_report(report, WatchEvent("synchronised", source_uri(str(folder)), _counts(report)))
+            yield from _synchronised(graph, str(folder), options=options)
         waiting |= {Path(path) for _, path in changes}
         if waiting and time.monotonic() >= next_try:
             try:
-                yield from _caught_up(graph, folder, waiting, options=options)
+                yield from _changed_files(graph, folder, waiting, options=options)
                 waiting.clear()
             except HLGraphError as error:
                 if not error.retryable:
@@ -94,26 +113,73 @@ def watch(
                 yield WatchEvent("failed", source_uri(str(folder)), str(error))
 
 
-def _caught_up(graph: HLGraph, folder: Path, paths: Iterable[Path], *, options: IngestOptions) -> Iterator[WatchEvent]:
+def _watch_s3(
+    graph: HLGraph, folder: str, *, options: IngestOptions, every: float, stop: Event
+) -> Iterator[WatchEvent]:
+    place = place_of(folder)
+    path = folder if place.is_folder else f"{folder}/"
+    listed = _listed(path)
+    yield from _synchronised(graph, path, options=options)
+    while not stop.wait(every):
+        try:
+            present = _listed(path)
+            changed = {name for name in listed.keys() | present.keys() if listed.get(name) != present.get(name)}
+            if changed:
+                yield from _changed_objects(graph, path, changed, options=options)
+            listed = present
+        except HLGraphError as error:
+            if not (error.retryable or isinstance(error, ReadError)):
+                raise
+            yield WatchEvent("failed", source_uri(path), str(error))
+
+
+def _listed(path: str) -> dict[str, str]:
+    """The ETag of each object, by path."""
+    return {each.place.path: each.etag for each in objects(path)}
+
+
+def _synchronised(graph: HLGraph, folder: str, *, options: IngestOptions) -> Iterator[WatchEvent]:
+    """Bring the corpus to the state of the whole folder."""
+    report = graph.ingestion.bring([folder], options)
+    yield from _of_report(report, WatchEvent("synchronised", source_uri(folder), _counts(report)))
+
+
+def _changed_files(
+    graph: HLGraph, folder: Path, paths: Iterable[Path], *, options: IngestOptions
+) -> Iterator[WatchEvent]:
     """Read the files that changed, and delete the sources of those that are not read any more."""
     touched = set(paths)
     entries = discover([str(folder)], options.format, follow_links=options.follow_links)
     readable = [entry.path for entry in entries if isinstance(entry, Input) and entry.path is not None]
     read = [path for path in readable if not touched.isdisjoint((path, *path.parents))]
     gone = sorted(path for path in touched.difference(read) if not path.is_dir() and not _is_hidden(path, folder))
+    yield from _caught_up(graph, [str(path) for path in read], gone=map(str, gone), options=options)
+
+
+def _changed_objects(graph: HLGraph, folder: str, touched: Set[str], *, options: IngestOptions) -> Iterator[WatchEvent]:
+    """Read the objects that changed, and delete the sources of those that are not read any more."""
+    entries = [entry for entry in discover([folder], options.format) if isinstance(entry, Input)]
+    readable = [entry.s3_object.place.path for entry in entries if entry.s3_object is not None]
+    read = [path for path in readable if path in touched]
+    yield from _caught_up(graph, read, gone=sorted(touched - set(read)), options=options)
+
+
+def _caught_up(
+    graph: HLGraph, read: Sequence[str], *, gone: Iterable[str], options: IngestOptions
+) -> Iterator[WatchEvent]:
     for path in gone:
         try:
-            graph.delete(str(path))
+            graph.delete(path)
         except UnknownNameError:
             continue  # it had no source
         except HoldError as error:
-            yield WatchEvent("failed", source_uri(str(path)), str(error))
+            yield WatchEvent("failed", source_uri(path), str(error))
         else:
-            yield WatchEvent("removed", source_uri(str(path)))
+            yield WatchEvent("removed", source_uri(path))
     if read:
-        report = graph.ingestion.bring([str(path) for path in read], replace(options, delete_missing=True))
+        report = graph.ingestion.bring(list(read), options)
         failed = {failure.uri.partition("#")[0] for failure in report.failed}
-        events = (WatchEvent("read", uri) for uri in map(source_uri, map(str, read)) if uri not in failed)
+        events = (WatchEvent("read", uri) for uri in map(source_uri, read) if uri not in failed)
         yield from _of_report(report, *events)
 
 

@@ -17,12 +17,13 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hlgraph import __version__, telemetry
 from hlgraph.errors import (
@@ -48,13 +49,18 @@ with needs_extra("server", "hlgraph serve"):
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from prometheus_client import multiprocess
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     from uvicorn.supervisors import Multiprocess
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_CHUNK_SECONDS: Final = 30.0  # that a client may take to send the next part of a body
+_CHUNK_SECONDS: Final = 30.0  # that a client may take to send the head of a request, or the next part of a body
+_LEAST_RATE: Final = 1_024  # bytes in a second that a client must send or read, after the first seconds
+_HEAD_BYTES: Final = 1 << 16  # of a request besides its body
+_ONCE_HEADERS: Final = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
 _GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
 _IDLE_SECONDS: Final = 75  # that a connection stays open between two requests
 _WORKER_SECONDS: Final = 60  # that a worker may take to start, or to answer its parent, before it is replaced
@@ -157,6 +163,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
         )
     app.add_exception_handler(HLGraphError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
+    app.add_exception_handler(ClientDisconnect, _forsake)
     app.add_middleware(Shell, server=server)
     return app
 
@@ -164,6 +171,11 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
 async def _refuse(request: Request, error: Exception) -> Response:
     """The problem document of any error of a route."""
     return problem_response(error, request.url.path)
+
+
+async def _forsake(_: Request, __: Exception) -> Response:
+    """The end of a request that its client did not finish; nothing is sent."""
+    return Response(status_code=499)
 
 
 class AgentsEndpoint:
@@ -263,7 +275,7 @@ class Shell:
 
         with telemetry.correlated(identity):
             try:
-                refusal = self._refusal(headers)
+                refusal = _twice(headers, scope) or self._refusal(headers)
                 if refusal is not None:
                     await problem_response(refusal)(scope, receive, sent)
                 else:
@@ -278,7 +290,7 @@ class Shell:
                 self._server.metrics.seconds.labels(route).observe(time.perf_counter() - start)
 
     def _refusal(self, headers: dict[bytes, bytes]) -> HLGraphError | None:
-        """Why a request is refused before it is read: a page of another site sent it, or it is too large."""
+        """Why a request is refused before it is read: a page of another site sent it, it is ambiguous, or too large."""
         host = headers.get(b"host", b"").decode("latin-1")
         origin = headers.get(b"origin", b"").decode("latin-1")
         if origin and origin.partition("://")[2] != host:
@@ -301,19 +313,21 @@ class Shell:
         return settings.max_upload + _FORM_BYTES if is_form else settings.max_body
 
     def _bounded(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
-        """Receive the parts of a body within the bounds of size and time."""
-        most, size, is_read = self._most(headers), 0, False
+        """Receive the parts of a body within the bounds of size, time and speed."""
+        most, size, is_read, start = self._most(headers), 0, False, time.monotonic()
 
         async def bounded() -> Message:
             nonlocal size, is_read
             if is_read:
                 return await receive()  # waits for the client to go away
+            left = start + _CHUNK_SECONDS + size / _LEAST_RATE - time.monotonic()
             try:
-                async with asyncio.timeout(_CHUNK_SECONDS):
+                async with asyncio.timeout(min(left, _CHUNK_SECONDS)):
                     message = await receive()
             except TimeoutError as error:
                 raise HTTPException(
-                    408, f"no part of the body came within {_CHUNK_SECONDS:g} s; send it faster"
+                    408,
+                    f"the body came too slowly; send a part within {_CHUNK_SECONDS:g} s, and {_LEAST_RATE} bytes a second",
                 ) from error
             size += len(message.get("body", b""))
             is_read = not message.get("more_body", False)
@@ -324,8 +338,113 @@ class Shell:
         return bounded
 
 
+def _twice(headers: dict[bytes, bytes], scope: Scope) -> InputError | None:
+    """Why a request is refused whose headers say two things, of which a proxy may read the one and this server the other."""
+    if len(headers) == len(scope["headers"]):
+        return None
+    names = [name for name, _ in scope["headers"]]
+    twice = next((name for name in _ONCE_HEADERS if names.count(name) > 1), None)
+    return None if twice is None else InputError(f"the header {twice.decode()} came twice; send it once")
+
+
 def _too_large(most: int) -> LimitError:
     return LimitError(f"the body has more than {most:,} bytes, which is what this server accepts; send less at once")
+
+
+# Connections.
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that no client keeps for nothing: the head of a request has bounds of size and time, and an answer is read.
+
+    What is no request of HTTP gets a problem document, too.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See :class:`asyncio.Protocol`."""
+        super().connection_made(transport)
+        self._since: float | None = (
+            self.loop.time()
+        )  # when the client began to send; None: it has sent all of its requests
+        self._is_head = True
+        self._overhead = 0  # bytes of the present request: those of its body are taken away twice
+        self._unread, self._is_drained = 0, False
+        self._timer = self.loop.call_later(_CHUNK_SECONDS, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See :class:`asyncio.Protocol`."""
+        if self._since is None:
+            self._since = self.loop.time()
+        self._overhead += len(data)
+        super().data_received(data)
+        if self._overhead > _HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(
+                HTTPException(
+                    431, f"the head of the request has more than {_HEAD_BYTES:,} bytes; send less in its headers"
+                )
+            )
+
+    def resume_writing(self) -> None:
+        """See :class:`asyncio.Protocol`."""
+        self._is_drained = True
+        super().resume_writing()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See :class:`HttpToolsProtocol`."""
+        if self._is_head:  # those after the body would have no bound
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """See :class:`HttpToolsProtocol`."""
+        self._is_head = False
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """See :class:`HttpToolsProtocol`."""
+        self._overhead -= 2 * len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """See :class:`HttpToolsProtocol`."""
+        self._since, self._is_head, self._overhead = None, True, 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """See :class:`HttpToolsProtocol`."""
+        self._refuse(InputError(f"{msg.rstrip('.')}; call the server with a client of HTTP/1.1"))
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: the request is answered as one that asks for no upgrade."""
+
+    def _look(self) -> None:
+        """End the connection of a client that neither sends nor reads."""
+        self._timer = self.loop.call_later(_CHUNK_SECONDS, self._look)
+        unread = self.transport.get_write_buffer_size()
+        least = round(_LEAST_RATE * _CHUNK_SECONDS)
+        if self._unread and not self._is_drained and unread > self._unread - least:
+            self.transport.abort()
+            return
+        self._unread, self._is_drained = unread, False
+        if self._since is None or self.loop.time() - self._since < _CHUNK_SECONDS or self.transport.is_closing():
+            return
+        if self._is_head:
+            self._refuse(HTTPException(408, f"the request did not come within {_CHUNK_SECONDS:g} s; send it faster"))
+        elif self.cycle.response_complete:  # the rest of a request that was refused
+            self.transport.close()
+
+    def _refuse(self, error: Exception) -> None:
+        """Send the problem document of an error, if no answer is on the wire, and end the connection."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            response = problem_response(error)
+            lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}".encode()]
+            lines += [b": ".join(pair) for pair in (*response.raw_headers, *_HEADERS, (b"connection", b"close"))]
+            self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
+        self.transport.close()
 
 
 # The process.
@@ -441,6 +560,30 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+def configured(app: Callable[..., Any], **process: Any) -> uvicorn.Config:
+    """How the process of HTTP runs an application.
+
+    Parameters
+    ----------
+    app : the application, or what makes it
+    process : options of uvicorn about the process
+    """
+    return uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=True,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_worker_healthcheck=_WORKER_SECONDS,
+        **process,
+    )
+
+
 def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket) -> None:
     """Serve until the process is told to end (SIGINT, SIGTERM); running calls end first, and jobs begin again with the next start.
 
@@ -452,18 +595,8 @@ def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket)
     """
     with tempfile.TemporaryDirectory() as folder:
         shared = Path(folder) if options.workers > 1 else None
-        config = uvicorn.Config(
-            partial(made, settings, options, metrics_folder=shared),
-            factory=True,
-            workers=options.workers,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=True,
-            timeout_keep_alive=_IDLE_SECONDS,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-            timeout_worker_healthcheck=_WORKER_SECONDS,
-        )
+        make = partial(made, settings, options, metrics_folder=shared)
+        config = configured(make, factory=True, workers=options.workers)
         if shared is None:
             uvicorn.Server(config).run(sockets=[listener])
             return

@@ -20,7 +20,19 @@ from msgspec import Meta, Struct
 from hlgraph.errors import InputError, UnknownNameError, needs_extra
 from hlgraph.serve import shapes
 from hlgraph.serve.access import Principal
-from hlgraph.serve.routes import EVENTS, JSON, Route, Server, add, answered, begun, body_of, events_of, who_asks
+from hlgraph.serve.routes import (
+    EVENTS,
+    JSON,
+    Route,
+    Server,
+    add,
+    admitted,
+    answered,
+    begun,
+    body_of,
+    events_of,
+    who_asks,
+)
 from hlgraph.serve.service import Event, Service
 from hlgraph.serve.shapes import encoded, problem_of
 
@@ -337,7 +349,7 @@ def _completions(server: Server) -> Callable[[Request], Any]:
         service = server.service
         if asked.stream:
             first, rest = await begun(events_of(server, lambda: service.answer_events(who, corpus, asked=question)))
-            return EventSourceResponse(_chunks(asked, first, rest))
+            return EventSourceResponse(_chunks(asked, first, admitted(rest, server=server, request=request)))
 
         def work() -> Response:
             answer = service.answer(who, corpus, asked=question)

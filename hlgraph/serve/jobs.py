@@ -416,26 +416,40 @@ class Runner(threading.Thread):
             nonlocal last
             if self._stopping.is_set():
                 raise _StoppedError
-            if time.monotonic() - last >= _NOTE_SECONDS:
-                last = time.monotonic()
+            if time.monotonic() - last < _NOTE_SECONDS:
+                return
+            last = time.monotonic()
+            with contextlib.suppress(StoreUnavailableError):  # a full disk, which the end of the job waits for
                 if self._jobs.note(job.id, event):
                     raise _CancelledError
 
         try:
             report = self._work(job, folder, on_progress=on_progress)
         except _CancelledError:
-            self._jobs.finish(job.id, "cancelled")
+            self._finish(job, "cancelled")
         except _StoppedError:
-            self._jobs.finish(job.id, "queued")
+            self._finish(job, "queued")
         except HLGraphError as error:
-            self._jobs.finish(job.id, "failed", problem=problem_of(error).to_tree())
+            self._finish(job, "failed", problem=problem_of(error).to_tree())
         except Exception as error:
-            self._jobs.finish(job.id, "failed", problem=problem_of(error).to_tree())
+            self._finish(job, "failed", problem=problem_of(error).to_tree())
             raise
         else:
-            self._jobs.finish(job.id, "done", report=report)
+            self._finish(job, "done", report=report)
         finally:
             self._jobs.wake.set()
+
+    def _finish(self, job: Job, state: str, **values: Mapping[str, Any]) -> None:
+        """Store the end of a job as soon as the state can be used. If the server ends before, the job begins again."""
+        while True:
+            try:
+                self._jobs.finish(job.id, state, **values)
+            except StoreUnavailableError as error:
+                _log.warning("the end of a job waits: %s", error)
+                if self._stopping.wait(_LOOK_SECONDS):
+                    return
+            else:
+                return
 
 
 def unknown_job(id: str) -> UnknownNameError:  # noqa: A002

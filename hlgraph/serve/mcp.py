@@ -506,7 +506,7 @@ def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
 def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
     asked, budget = call.asked, call.budget
     details = call.service.records.entity(
-        call.who, call.corpus, id=asked.entity, asked=shapes.EntityAsked(where=asked.where or None, limit=asked.limit)
+        call.who, call.corpus, id=asked.entity, asked=shapes.OpenAsked(where=asked.where or None, limit=asked.limit)
     )
     entity = budget.charge(_entity(details.entity))
     neighbours = budget.fit(
@@ -734,6 +734,34 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
+# Prompts, which users choose; the names in braces are their arguments.
+
+_OF_CORPUS: Final = types.PromptArgument(name="corpus", description="Name of the corpus; empty: the default one.")
+_PROMPTS: Final[tuple[tuple[types.Prompt, str], ...]] = (
+    (
+        types.Prompt(
+            name="ask",
+            title="Answer with citations",
+            description="Answer a question from the documents, and cite them.",
+            arguments=[types.PromptArgument(name="question", description="The question.", required=True), _OF_CORPUS],
+        ),
+        "Answer the question from the documents of hlgraph{of}: call search, and open_evidence where a piece of evidence "
+        "needs its context. Cite the uri of the source after each sentence. If the documents do not answer it, say so.\n\n"
+        "Question: {question}",
+    ),
+    (
+        types.Prompt(
+            name="about",
+            title="What is known about an entity",
+            description="The facts about a person, a place or a thing, and how it is linked with others, with sources.",
+            arguments=[types.PromptArgument(name="entity", description="Its name.", required=True), _OF_CORPUS],
+        ),
+        "Describe what the documents of hlgraph{of} say about {entity}: call find_entity, neighbours, and path where two "
+        "entities are to be linked. Cite the uri of the source of each fact, and name facts that contradict each other.",
+    ),
+)
+
+
 # The protocol.
 
 
@@ -773,6 +801,9 @@ class Agents:
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
+            on_list_prompts=_list_prompts,
+            on_get_prompt=_get_prompt,
+            on_completion=self._complete,
         )
 
     def _caller(self, context: ServerRequestContext[Any, Any]) -> Principal:
@@ -914,6 +945,39 @@ class Agents:
         details = await self._read(partial(read, who, corpus, id=source, asked=shapes.SourceAsked()))
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=details.text)
         return types.ReadResourceResult(contents=[contents])
+
+    async def _complete(
+        self, context: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        """The corpora whose names begin as the argument ``corpus`` of a prompt, or of the resource, does so far."""
+        if params.argument.name != "corpus":
+            return types.CompleteResult(completion=types.Completion(values=[], total=0))
+        served = await self._read(partial(self._service.corpora, self._caller(context)))
+        names = [each.name for each in served.corpora if each.name.startswith(params.argument.value)]
+        values = types.Completion(values=names[:_PAGE], total=len(names), has_more=len(names) > _PAGE)
+        return types.CompleteResult(completion=values)
+
+
+async def _list_prompts(
+    _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=[prompt for prompt, _ in _PROMPTS])
+
+
+async def _get_prompt(_: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    chosen = next(((prompt, text) for prompt, text in _PROMPTS if prompt.name == params.name), None)
+    if chosen is None:
+        raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.100}; list the prompts")
+    prompt, text = chosen
+    given = params.arguments or {}
+    needed = [each.name for each in prompt.arguments or () if each.required and not given.get(each.name, "").strip()]
+    if needed:
+        raise MCPError(types.INVALID_PARAMS, f"the prompt {prompt.name!r} needs {needed[0]}; give it as an argument")
+    of = f", in its corpus {given['corpus']!r}" if given.get("corpus") else ""
+    filled = types.TextContent(text=text.format(**{**given, "of": of}))
+    return types.GetPromptResult(
+        description=prompt.description, messages=[types.PromptMessage(role="user", content=filled)]
+    )
 
 
 def _resource(corpus: str, source: shapes.SourceNamed) -> types.Resource:

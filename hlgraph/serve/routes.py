@@ -13,14 +13,15 @@ import math
 import re
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -63,6 +64,7 @@ _MOST_FILES: Final = 1_000
 _MOST_FIELDS: Final = 10
 _ONCE: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _POLL_SECONDS: Final = 0.25  # between two looks at a job whose events a client reads
+_KEY_SECONDS: Final = 1.0  # between two looks at the key of a request whose answer is a stream
 _RETRIED: Final = (BusyError, StoreLockedError, StoreConflictError)
 _REFUSALS: Final = {
     400: "The request cannot be used.",
@@ -172,7 +174,13 @@ def problem_response(error: Exception, path: str = "") -> Response:
     path : of the request; clients of OpenAI read the member ``error``
     """
     if isinstance(error, HTTPException):
-        title = {404: "Not found", 405: "Method not allowed", 408: "Too slow", 415: "Unknown kind of content"}
+        title = {
+            404: "Not found",
+            405: "Method not allowed",
+            408: "Too slow",
+            415: "Unknown kind of content",
+            431: "Too large",
+        }
         problem = Problem(
             type="about:blank",
             title=title.get(error.status_code, "The request cannot be used"),
@@ -318,7 +326,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         run=_of("records.entity", "corpus", id="entity"),
         about="An entity, by id or name, with the facts about it, its neighbours and its merges.",
         gives=shapes.EntityOpened,
-        query=shapes.EntityAsked,
+        query=shapes.OpenAsked,
         tag="graph",
         etag="corpus",
     ),
@@ -619,6 +627,30 @@ async def events_of(server: Server, make: Callable[[], Iterator[T]]) -> AsyncIte
         is_gone.set()
 
 
+async def admitted(
+    events: AsyncIterator[T | Exception], *, server: Server, request: Request
+) -> AsyncIterator[T | Exception]:
+    """The same items, as long as the key of the request is valid: it may be revoked or expire before the last of them.
+
+    Parameters
+    ----------
+    events : the items
+    server : what the routes work with
+    request : the request
+    """
+    last = time.monotonic()
+    async with contextlib.aclosing(cast("AsyncGenerator[T | Exception]", events)) as items:
+        async for item in items:
+            if time.monotonic() - last >= _KEY_SECONDS:
+                last = time.monotonic()
+                try:
+                    await who_asks(server, request)
+                except HLGraphError as error:
+                    yield error
+                    return
+            yield item
+
+
 async def begun(events: AsyncIterator[T | Exception]) -> tuple[T, AsyncIterator[T | Exception]]:
     """The first item, and the iterator over the others. Raises the error if it is the first."""
     async for first in events:
@@ -647,7 +679,7 @@ def _answer_endpoint(server: Server) -> Callable[[Request], Any]:
 
         async def stream() -> AsyncIterator[ServerSentEvent]:
             yield _sent(first)
-            async for event in rest:
+            async for event in admitted(rest, server=server, request=request):
                 yield _sent(event)
 
         return EventSourceResponse(stream())
@@ -661,17 +693,27 @@ def _job_events_endpoint(server: Server) -> Callable[[Request], Any]:
         look = partial(server.service.ingests.find, who, request.path_params["job"])
         job = await server.run(look)
 
-        async def stream() -> AsyncIterator[ServerSentEvent]:
-            last, current = "", job
+        async def looks() -> AsyncIterator[shapes.Job | Exception]:
+            current = job
             while True:
-                if current.updated != last:
-                    last = current.updated
-                    name = current.state if current.is_over else "progress"
-                    yield ServerSentEvent(encoded(current).decode(), event=name)
+                yield current
                 if current.is_over:
                     return
                 await asyncio.sleep(_POLL_SECONDS)
-                current = await asyncio.to_thread(look)
+                try:
+                    current = await asyncio.to_thread(look)
+                except HLGraphError as error:
+                    yield error
+                    return
+
+        async def stream() -> AsyncIterator[ServerSentEvent]:
+            last = ""
+            async for seen in admitted(looks(), server=server, request=request):
+                if isinstance(seen, Exception):
+                    yield _sent(seen)
+                elif seen.updated != last:
+                    last = seen.updated
+                    yield _sent(Event(seen.state if seen.is_over else "progress", seen))
 
         return EventSourceResponse(stream())
 

@@ -205,8 +205,8 @@ class Service:
             raise _unknown(corpus)
         if not who.has("operate") and (who.groups or ACL in stats[0].fields):
             raise AccessError(
-                f"sources of corpus {corpus!r} name groups, and {who.name} does not see all of them; a caller with groups can "
-                "search and answer"
+                f"this is computed from all sources of corpus {corpus!r}, and {who.name} does not see all of them; search and "
+                "answer, or list sources, entities and facts, which show what the caller may see"
             )
         return graph
 
@@ -501,10 +501,13 @@ class Records:
         corpus : the corpus
         asked : which of them
         """
-        listed = self._service.whole(who, corpus).merges.list(asked.verdict)
-        chosen = [item for item in listed.decisions if asked.entity is None or asked.entity in item.pair]
-        decisions = tuple(_decision(item, listed.names) for item in chosen[: asked.limit])
-        return shapes.Merged(decisions=decisions, total=len(chosen), has_more=len(chosen) > asked.limit)
+        merges = self._service.whole(who, corpus).merges
+        page = merges.page(asked.verdict, entity=asked.entity, k=asked.limit, skip=asked.skip)
+        return shapes.Merged(
+            decisions=tuple(_decision(decision, page.names) for decision in page.decisions),
+            total=page.total,
+            has_more=asked.skip + asked.limit < page.total,
+        )
 
     def merge(self, who: Principal, corpus: str, *, asked: shapes.MergeAsked) -> shapes.Merged:
         """Decide that pairs of entities are the same, or are kept apart.
@@ -573,7 +576,7 @@ class Records:
         total = page.total if asked.name is None else None
         return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=total, after=page.after)
 
-    def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.EntityAsked) -> shapes.EntityOpened:  # noqa: A002
+    def entity(self, who: Principal, corpus: str, *, id: str, asked: shapes.OpenAsked) -> shapes.EntityOpened:  # noqa: A002
         """An entity with the facts about it, its neighbours and its merges.
 
         Parameters
@@ -931,7 +934,9 @@ def _ingest_arguments(options: shapes.IngestOptions) -> dict[str, Any]:
     """The arguments of :meth:`HLGraph.ingest`. Raises InputError for options that cannot be used together."""
     from hlgraph.ingest.options import IngestOptions
     from hlgraph.models.accounts.budget import Budget
+    from hlgraph.read import ReadOptions
 
+    ReadOptions(format=options.format, mapping=options.mapping, encoding=options.encoding)
     has_budget = options.max_tokens is not None or options.max_usd is not None
     budget = Budget(max_tokens=options.max_tokens, max_usd=options.max_usd) if has_budget else None
     arguments = {

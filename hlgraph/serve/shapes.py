@@ -326,17 +326,15 @@ class EntitiesAsked(ListAsked, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is shown of an entity or a fact: what sources within a filter assert, ``limit`` facts, neighbours or statements."""
+    """What is shown of an entity or a fact: what sources within a filter assert, ``limit`` facts, neighbours or statements.
+
+    ``skip``: the number of the first of them that are left out.
+    """
 
     where: Annotated[str, Meta(max_length=10_000)] | None = None
     limit: Annotated[int, Meta(ge=1, le=1_000)] = 20
-    as_of: Annotated[str, Meta(max_length=100)] | None = None
-
-
-class EntityAsked(OpenAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is shown of an entity; ``skip``: the number of the first facts and neighbours that are left out."""
-
     skip: Skip = 0
+    as_of: Annotated[str, Meta(max_length=100)] | None = None
 
 
 class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -432,7 +430,7 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class FactOpened(Struct, frozen=True, kw_only=True):
-    """A fact, the first statements that support it, and the number of all."""
+    """A fact, some of the statements that support it, and the number of all."""
 
     fact: FactNamed
     statements: tuple[Said, ...]
@@ -568,10 +566,10 @@ class SummariesFound(Struct, frozen=True, kw_only=True):
 
 
 class MergesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which decisions are listed; ``entity``: those about this one."""
+    """Which decisions are listed; ``entity``: those about this one; ``skip``: the number of the first that are left out."""
 
     entity: Id | None = None
-
+    skip: Skip = 0
     verdict: Literal["same", "different", "open"] | None = None
 
 
@@ -686,7 +684,7 @@ def converted(values: Mapping[str, object], kind: type[T]) -> T:
 
 def _refused(error: Exception) -> errors.InputError:
     said = str(error) or "the nesting is too deep"
-    return errors.InputError(f"the request cannot be used: {said}; compare it with the schema in /v1/openapi.json")
+    return errors.InputError(f"{said}; compare it with the schema in /v1/openapi.json")
 
 
 def piece_of(evidence: Evidence, number: int) -> Piece:

@@ -213,7 +213,18 @@ class DerivedStore(ABC):
         """
 
     @abstractmethod
-    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+    def count_communities(self, corpus: str, name: str, *, level: int | None = None) -> int:
+        """The number of communities of a run.
+
+        Parameters
+        ----------
+        corpus, name, level : see :meth:`communities`
+        """
+
+    @abstractmethod
+    def communities(
+        self, corpus: str, name: str, *, level: int | None = None, k: int | None = None, skip: int = 0
+    ) -> list[Community]:
         """The communities of a run: finest level first, then largest first, then by id.
 
         Parameters
@@ -222,6 +233,7 @@ class DerivedStore(ABC):
         name : name of the run
         level : return this level only; None: all levels
         k : maximum number of communities; None: no limit
+        skip : number of the first communities that are left out
         """
 
     def summaries(self, corpus: str, name: str) -> Summaries:

@@ -1106,6 +1106,21 @@ class MergeStore(ABC):
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """All decisions of a corpus, by id."""
 
+    @abstractmethod
+    def page(
+        self, corpus: str, *, verdict: Verdict | None = None, entity: str | None = None, k: int, skip: int = 0
+    ) -> tuple[tuple[Decision, ...], int]:
+        """Some decisions of a corpus, the newest first, then by the ids of their entities; and the number of all.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        verdict : only decisions of this verdict; None: all
+        entity : only decisions about this entity; None: all
+        k : maximum number of decisions
+        skip : number of the first decisions that are left out
+        """
+
     def aliases(self, corpus: str, *, version: int, among: Set[str] | None = None) -> Aliases:
         """The groups of merged entities of a corpus, cached for one version. Thread-safe: the last read wins.
 

@@ -231,6 +231,9 @@ class DerivedStoreContract(SourceSummaryContract):
         everything = derived(stores).communities(CORPUS, "made")
         assert derived(stores).communities(CORPUS, "made", level=0) == everything[:2]
         assert derived(stores).communities(CORPUS, "made", k=1) == everything[:1]
+        assert derived(stores).communities(CORPUS, "made", k=1, skip=1) == everything[1:2]
+        counts = [derived(stores).count_communities(CORPUS, "made", level=level) for level in (None, 0, 7)]
+        assert counts == [len(everything), 2, 0]
         assert derived(stores).communities(CORPUS, "made", level=7) == []
         first = derived(stores).members([everything[0].id], most=2)[everything[0].id]
         assert first == derived(stores).members([everything[0].id])[everything[0].id][:2]

@@ -93,6 +93,23 @@ class MergeStoreContract:
         save(stores, *decisions)
         assert merges(stores).decisions(CORPUS) == tuple(sorted(decisions, key=lambda item: item.id))
 
+    def test_decisions_are_read_page_by_page_and_counted(self, stores: Stores) -> None:
+        fill(stores)
+        decisions = [
+            decision("Mara Quill", "Ivo Brandt"),
+            replace(decision("Tessing", "Orne", verdict=Verdict.DIFFERENT), at="2026-01-03T03:04:05+00:00"),
+            replace(decision("Aldane Bridge", "Orne", verdict=Verdict.OPEN), at="2026-01-04T03:04:05+00:00"),
+        ]
+        save(stores, *decisions)
+        newest = tuple(reversed(decisions))
+        page = merges(stores).page
+        assert page(CORPUS, k=2) == (newest[:2], 3)
+        assert page(CORPUS, k=2, skip=2) == (newest[2:], 3)
+        assert page(CORPUS, verdict=Verdict.SAME, k=5) == (newest[2:], 1)
+        assert page(CORPUS, entity=_id("Orne"), k=1) == (newest[:1], 2)
+        assert page(CORPUS, entity=_id("Orne"), verdict=Verdict.SAME, k=1) == ((), 0)
+        assert page("other", k=5) == ((), 0)
+
     def test_a_later_decision_takes_the_place_of_an_earlier_one(self, stores: Stores) -> None:
         fill(stores)
         save(stores, decision("Mara Quill", "Ivo Brandt", verdict=Verdict.DIFFERENT))

@@ -100,6 +100,8 @@ def test_what_is_stored_is_listed_page_by_page_and_opened(graph: HLGraph) -> Non
     assert visited.text == "Ivo Brandt visited Tessing"
     support = operator.facts.open(visited.id, limit=4)
     assert (support.fact, support.total, len(support.statements)) == (visited, 7, 4)
+    rest = operator.facts.open(visited.id, limit=4, skip=4)
+    assert (rest.total, len({*support.statements, *rest.statements})) == (7, 7)
 
 
 def test_a_filter_and_the_groups_of_a_caller_bound_what_is_listed_and_counted(graph: HLGraph) -> None:
@@ -180,6 +182,8 @@ def test_the_commands_list_and_open(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     code, out, _ = call("sources", "--as", "public", "--limit", "2", "--after", after, "--json")
     assert (json.loads(out)["total"], json.loads(out)["after"], len(json.loads(out)["sources"])) == (3, None, 1)
     assert call("entities", "--as", "public", "--where", "year = 1905")[1].splitlines()[-1].endswith("shown")
+    assert "Mara Quill" in call("entities", "--as-operator", "--match", "quill mara")[1]
+    assert "Ivo Brandt" not in call("entities", "--as-operator", "--match", "quill mara")[1]
     assert f"{fact.id}  Ivo Brandt visited Tessing" in call("facts", "--as-operator", "--limit", "100")[1]
     assert "of 1 chunks shown" in call("show", "doc:1", "--as", "public")[1]
     assert "7 facts shown" in call("show", "mara quill", "--as-operator")[1]

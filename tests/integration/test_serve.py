@@ -44,7 +44,7 @@ from hlgraph.errors import (
 from hlgraph.records import Answer, Citation, Document, Entity, Evidence, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
-from hlgraph.serve import completions, shapes
+from hlgraph.serve import completions, jobs, routes, shapes
 from hlgraph.serve.access import Keys, StateFile
 from hlgraph.serve.application import ServeOptions, application, check_protected
 from hlgraph.serve.jobs import JobList
@@ -210,6 +210,7 @@ def test_decisions_about_entities_are_made_and_undone(tmp_path: Path) -> None:
         about = server.client.get(f"{route}?entity={decision['alias']}").json()
         assert (about["decisions"], about["total"]) == ([listed], 1)
         assert server.client.get(f"{route}?entity=x").json()["total"] == 0
+        assert server.client.get(f"{route}?skip=1").json() == {"decisions": [], "total": 1, "has_more": False}
         assert server.client.delete(f"{route}/{decision['id']}").json()["decisions"][0]["id"] == decision["id"]
         assert server.client.get(route).json()["decisions"] == []
         problem(server.client.delete(f"{route}/{'0' * 32}"), 404)
@@ -247,6 +248,7 @@ def test_sources_entities_and_facts_are_listed_and_opened(notes: Open) -> None:
     assert (rest["fact_count"], rest["neighbour_count"]) == (entity["fact_count"], entity["neighbour_count"])
     fact = get(f"facts/{entity['facts'][0]['fact']['id']}")
     assert fact["total"] == 1
+    assert get(f"facts/{fact['fact']['id']}", skip=1) == {**fact, "statements": []}
     assert get("facts")["total"] == len(get("facts")["facts"])
     for path in ("sources/x", "entities/Nobody", "facts/x", "path?from=Mara Quill&to=Nobody"):
         problem(notes.client.get(f"/v1/corpora/default/{path}"), 404)
@@ -579,6 +581,47 @@ def test_a_revoked_or_expired_key_is_refused_from_the_next_request_on(locked: Op
     locked.service.keys.revoke(key.id)
     problem(locked.client.get("/v1/corpora", headers=header), 401)
     problem(locked.client.get("/v1/corpora", headers=locked.key(days=1e-9)), 401)
+
+
+def test_a_key_that_is_revoked_during_a_stream_ends_it(locked: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "_KEY_SECONDS", 0.0)
+    monkeypatch.setattr(routes, "_POLL_SECONDS", 0.0)
+    key = locked.key(rights=("write",))
+    name = f"key:{key['authorization'].split('_')[1]}"
+    running = shapes.Job(id="x", corpus="default", state="running", created="", updated="1")
+    seen: list[shapes.Job] = []
+
+    def find(*_: object) -> shapes.Job:
+        seen.append(running)
+        if len(seen) == 3:
+            locked.service.keys.revoke(name.removeprefix("key:"))
+        return msgspec.structs.replace(running, updated=str(len(seen)))
+
+    monkeypatch.setattr(locked.service.ingests, "find", find)
+    sent = events(locked.client.get("/v1/jobs/x/events", headers=key).text)
+    assert [event for event, _ in sent] == ["progress", "progress", "problem"]
+    assert json.loads(sent[-1][1])["status"] == 401
+    answer_events = locked.service.answer_events
+    for path, body in (
+        ("/v1/corpora/default/answer", QUESTION),
+        (
+            "/v1/chat/completions",
+            {"model": "default", "stream": True, "messages": [{"role": "user", "content": QUESTION["question"]}]},
+        ),
+    ):
+        key = locked.key()
+        identity = key["authorization"].split("_")[1]
+
+        def revoked(*args: Any, identity: str = identity, **named: Any) -> Iterator[Any]:
+            yield from itertools.islice(answer_events(*args, **named), 1)
+            locked.service.keys.revoke(identity)
+            yield from answer_events(*args, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(locked.service, "answer_events", revoked)
+            text = locked.client.post(path, json=body, headers={**key, "accept": "text/event-stream"}).text
+        assert "the key is not valid" in text
+        assert "Mara Quill" not in text
 
 
 def test_the_command_line_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
@@ -921,6 +964,28 @@ def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> 
         third = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
         assert server.done(third)["state"] == "done"
         assert server.client.post(f"{third}/cancel").json()["state"] == "done"
+
+
+def test_the_end_of_a_job_waits_for_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish, failures = JobList.finish, ["finish", "finish", "note"]
+
+    def full(*_: Any, **__: Any) -> None:
+        if failures:
+            failures.pop()
+            raise StoreUnavailableError("no space left on device")
+
+    def finished(*args: Any, **values: Any) -> None:
+        full()
+        finish(*args, **values)
+
+    monkeypatch.setattr(JobList, "note", full)
+    monkeypatch.setattr(JobList, "finish", finished)
+    monkeypatch.setattr(jobs, "_LOOK_SECONDS", 0.02)
+    with serving(tmp_path, documents=DOCUMENTS) as server:
+        body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        started = server.client.post("/v1/corpora/default/ingest", json=body)
+        assert server.done(started.headers["location"])["report"]["sources"]["added"] == 1
+        assert failures == []
 
 
 def test_a_job_that_kills_its_server_again_and_again_is_interrupted(tmp_path: Path) -> None:

@@ -275,6 +275,37 @@ async def test_sources_are_resources_page_by_page(service: Service) -> None:
             await client.list_resources(cursor="bm90IGpzb24=")
 
 
+async def test_all_that_an_inspector_lists_is_there(tmp_path: Path) -> None:
+    """Clients list prompts without asking whether there are any, and drop a server that refuses."""
+    with store(tmp_path, OPEN) as service:
+        service.graph.in_corpus("old news").ingest(OPEN)
+        async with inside(service) as client:
+            offered = client.server_capabilities
+            assert offered.model_dump(exclude_none=True, exclude_defaults=True).keys() == {
+                "completions",
+                "prompts",
+                "resources",
+                "tools",
+            }
+            prompts = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+            assert [argument.name for argument in prompts["about"].arguments or ()] == ["entity", "corpus"]
+            (message,) = (await client.get_prompt("ask", {"question": "Who {left}?", "corpus": "old news"})).messages
+            assert isinstance(message.content, types.TextContent)
+            assert message.content.text.endswith("Question: Who {left}?")
+            assert "in its corpus 'old news'" in message.content.text
+            for name, given, said in (("ask", {"question": " "}, "question"), ("tell", {}, "list the prompts")):
+                with pytest.raises(MCPError, match=said) as refused:
+                    await client.get_prompt(name, given)
+                assert refused.value.code == types.INVALID_PARAMS
+            for reference in (
+                types.PromptReference(name="ask"),
+                types.ResourceTemplateReference(uri="hlgraph:///corpora/{corpus}/sources/{source}"),
+            ):
+                completed = await client.complete(reference, {"name": "corpus", "value": "o"})
+                assert completed.completion.values == ["old news"]
+            assert (await client.complete(reference, {"name": "source", "value": ""})).completion.values == []
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [

@@ -7,13 +7,16 @@ import threading
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
 import hlgraph
-from hlgraph.errors import InputError, MissingExtraError, StoreLockedError
+from hlgraph.errors import InputError, MissingExtraError, ReadError, StoreLockedError
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.run import Ingestion
+from hlgraph.read.s3 import S3Object
 from hlgraph.sdk import watching
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.watching import WatchEvent, watch
@@ -82,6 +85,71 @@ def test_what_a_store_does_not_take_is_tried_again(
     (folder / "b.txt").write_text("Ivo Brandt came.")
     assert until(events, 2) == {("failed", "docs"), ("read", "b.txt")}
     assert stored(graph) == {"a.txt", "b.txt"}
+
+
+@pytest.fixture
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, aws_models: None) -> tuple[str, Any]:
+    """A bucket of a local server, and a client."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="watched")
+    return "watched", client
+
+
+def test_a_corpus_follows_its_folder_in_s3(
+    graph: HLGraph, bucket: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name, client), stop = bucket, threading.Event()
+
+    def put(key: str, text: str) -> None:
+        client.put_object(Bucket=name, Key=f"docs/{key}", Body=text.encode())
+
+    for key in ("a.txt", "b c#1.txt", "old/c.txt", ".hidden.txt", "rows.jsonl"):
+        put(key, '{"id": "1", "text": "Mara Quill left."}' if key == "rows.jsonl" else f"Mara Quill left {key[0]}.")
+    read: list[str] = []
+    monkeypatch.setattr(
+        S3Object, "opened", lambda self, opened=S3Object.opened: read.append(self.place.key) or opened(self)
+    )
+    events = watch(graph, f"s3://{name}/docs", options=IngestOptions(), debounce=0.05, stop=stop)
+    first = next(events)
+    assert (first.action, first.uri) == ("synchronised", f"s3://{name}/docs/")
+    assert first.text == "4 added, 0 changed, 0 unchanged, 0 removed, 0 failed"
+    read.clear()
+    put("a.txt", "Ivo Brandt came.")
+    put("new.txt", "Petra Voss sold it.")
+    put("old/c.txt", "Mara Quill left o.")  # the same content
+    put(".other.txt", "hidden")
+    for key in ("b c#1.txt", "rows.jsonl"):
+        client.delete_object(Bucket=name, Key=f"docs/{key}")
+    seen = set[tuple[str, str]]()
+    while len(seen) < 4:
+        seen |= until(events, 1)
+    assert seen == {
+        ("read", "a.txt"), ("read", "new.txt"), ("removed", "b%20c%231.txt"), ("removed", "rows.jsonl")
+    }  # fmt: skip
+    assert sorted(read) == ["docs/a.txt", "docs/new.txt"]
+    assert stored(graph) == {"a.txt", "new.txt", "c.txt"}
+    with monkeypatch.context() as away:
+        away.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        gone = next(events)
+        assert (gone.action, gone.uri) == ("failed", f"s3://{name}/docs/")
+        put("a.txt", "Ivo Brandt left.")
+    while ("read", "a.txt") not in until(events, 1):
+        pass
+    stop.set()
+    assert list(events) == []
+    # What happened meanwhile is made up for by the next watch.
+    client.delete_object(Bucket=name, Key="docs/new.txt")
+    again = watch(graph, f"s3://{name}/docs/", options=IngestOptions())
+    assert next(again).text == "0 added, 0 changed, 2 unchanged, 1 removed, 0 failed"
+    with pytest.raises(ReadError, match="no such bucket"):
+        next(watch(graph, "s3://nowhere/", options=IngestOptions()))
 
 
 def test_what_cannot_be_watched(graph: HLGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

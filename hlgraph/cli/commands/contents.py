@@ -47,7 +47,14 @@ def sources(
 
 @command(app, "entities", "corpus", "caller")
 def entities(
-    cli: Invocation, where: Where = None, limit: _Limit = _LIMIT, after: _After = None, as_of: AsOf = None
+    cli: Invocation,
+    match: Annotated[
+        str | None, option("--match WORDS", "List those whose names have all these words, or parts of words.")
+    ] = None,
+    where: Where = None,
+    limit: _Limit = _LIMIT,
+    after: _After = None,
+    as_of: AsOf = None,
 ) -> None:
     """List the entities of a corpus, page by page, in the order of their ids.
 
@@ -56,10 +63,11 @@ def entities(
     \b
     Examples:
       hlgraph entities
+      hlgraph entities --match bridge
       hlgraph entities --where 'year >= 1900' --limit 100
     """
     with cli.connect() as graph:
-        page = graph.entities.list(where=where, limit=limit, after=after, as_of=as_of)
+        page = graph.entities.list(match=match, where=where, limit=limit, after=after, as_of=as_of)
     rows = [pick(entity, "id name kind aliases") for entity in page]
     _show(cli, "entities", page, rows=rows, lines=(f"{one.id}  {_named(one)}" for one in page))
 

@@ -327,21 +327,29 @@ def ingest(
 @command(app, "watch", "corpus", "reading", "wait")
 def watch(
     cli: Invocation,
-    folder: Annotated[Path, argument("FOLDER", "The folder to watch.")],
-    debounce: Annotated[float, option("SECONDS", "Seconds during which changes are collected.")] = 1.6,
+    folder: Annotated[str, argument("FOLDER", "The folder to watch, or s3://bucket/folder/.")],
+    debounce: Annotated[
+        float | None,
+        option(
+            "SECONDS",
+            "Seconds during which changes are collected; in S3 those between two listings. [default: 1.6, in S3 30]",
+        ),
+    ] = None,
     acl: Annotated[
         list[str] | None, option("--acl GROUP", "Group of new sources that name none (may be repeated).")
     ] = None,
 ) -> None:
-    """Keep a corpus equal to a folder until it is interrupted (extra watch).
+    """Keep a corpus equal to a folder until it is interrupted (extra watch; in S3 the extra aws).
 
     It reads the folder once, and then each file that is added or changed; the sources of removed files are deleted. One line an
     event; with --json one JSON object a line. A file that cannot be read does not end it. After a kill the same command continues.
+    A folder in S3 is listed again and again; only objects whose ETag has changed are read.
 
     \b
     Examples:
       hlgraph watch docs/
       hlgraph watch inbox/ --debounce 10 --json
+      hlgraph watch s3://library/2024/
     """
     from hlgraph.sdk.watching import watch as events_of
 

@@ -47,7 +47,10 @@ _COMMUNITIES = """
     SELECT m.id, m.level, m.size, p.id FROM corpus JOIN run USING (c) JOIN community AS m USING (r)
     LEFT JOIN community AS p ON p.m = m.parent
     WHERE corpus.name = :corpus AND run.name = :name AND (:level IS NULL OR m.level = :level)
-    ORDER BY m.level, m.size DESC, m.id LIMIT :k"""
+    ORDER BY m.level, m.size DESC, m.id LIMIT :k OFFSET :skip"""
+_COMMUNITY_COUNT = """
+    SELECT COUNT(*) FROM corpus JOIN run USING (c) JOIN community AS m USING (r)
+    WHERE corpus.name = :corpus AND run.name = :name AND (:level IS NULL OR m.level = :level)"""
 _MEMBERS = """
     SELECT m.id AS community, node.id AS id, node.kind AS kind
     FROM json_each(:ids) AS wanted CROSS JOIN community AS m ON m.id = wanted.value
@@ -124,9 +127,16 @@ class EmbeddedDerivedStore(DerivedStore):
             )
             return Saved(len(wanted) - len(kept), len(community_sizes.keys() - wanted.keys()), len(kept))
 
-    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+    def count_communities(self, corpus: str, name: str, *, level: int | None = None) -> int:
+        """See :meth:`DerivedStore.count_communities`."""
+        values = {"corpus": corpus, "name": name, "level": level}
+        return sum(row[0] for row in self._database.select("count communities", _COMMUNITY_COUNT, values=values))
+
+    def communities(
+        self, corpus: str, name: str, *, level: int | None = None, k: int | None = None, skip: int = 0
+    ) -> list[Community]:
         """See :meth:`DerivedStore.communities`."""
-        values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k}
+        values = {"corpus": corpus, "name": name, "level": level, "k": -1 if k is None else k, "skip": skip}
         rows = self._database.select("list communities", _COMMUNITIES, values=values)
         return [Community(row[0], corpus, row[1], row[2], row[3]) for row in rows]
 
@@ -376,6 +386,14 @@ _DECISIONS = """
     FROM decision AS d CROSS JOIN node AS a ON a.n = d.alias CROSS JOIN node AS b ON b.n = d.canonical
     WHERE +a.c = (SELECT c FROM corpus WHERE name = :corpus) ORDER BY d.id"""
 """CROSS JOIN makes SQLite start from the decisions, which are few, and not from all nodes of the corpus."""
+_OF_PAGE = """
+    FROM decision AS d CROSS JOIN node AS a ON a.n = d.alias CROSS JOIN node AS b ON b.n = d.canonical
+    WHERE +a.c = (SELECT c FROM corpus WHERE name = :corpus) AND (:verdict IS NULL OR d.verdict = :verdict)
+      AND (:entity IS NULL OR a.id = :entity OR b.id = :entity)"""
+_DECISION_PAGE = f"""
+    SELECT a.id, b.id, d.verdict, d.decider, d.made_by, d.why, d.score, d.at {_OF_PAGE}
+    ORDER BY d.at DESC, a.id, b.id LIMIT :k OFFSET :skip"""
+_DECISION_COUNT = f"SELECT COUNT(*) {_OF_PAGE}"
 _SAVE = """
     INSERT OR REPLACE INTO decision
     SELECT :id, a.n, b.n, :verdict, :by, :made_by, :why, :score, :at
@@ -394,6 +412,16 @@ class EmbeddedMergeStore(MergeStore):
         """See :meth:`MergeStore.decisions`."""
         rows = self._database.select("list decisions", _DECISIONS, values={"corpus": corpus})
         return tuple(Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
+
+    def page(
+        self, corpus: str, *, verdict: Verdict | None = None, entity: str | None = None, k: int, skip: int = 0
+    ) -> tuple[tuple[Decision, ...], int]:
+        """See :meth:`MergeStore.page`."""
+        values = {"corpus": corpus, "verdict": verdict, "entity": entity}
+        rows = self._database.select("page decisions", _DECISION_PAGE, values={**values, "k": k, "skip": skip})
+        total = sum(row[0] for row in self._database.select("count decisions", _DECISION_COUNT, values=values))
+        page = (Decision(corpus, row[0], row[1], Verdict(row[2]), Decider(row[3]), *row[4:]) for row in rows)
+        return tuple(page), total
 
     def save(self, corpus: str, decisions: Sequence[Decision]) -> None:
         """See :meth:`MergeStore.save`."""

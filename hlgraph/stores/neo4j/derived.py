@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -138,9 +139,17 @@ class Neo4jDerivedStore(DerivedStore):
         while self._leases.write(work):
             pass
 
-    def communities(self, corpus: str, name: str, *, level: int | None = None, k: int | None = None) -> list[Community]:
+    def count_communities(self, corpus: str, name: str, *, level: int | None = None) -> int:
+        """See :meth:`DerivedStore.count_communities`."""
+        level = -1 if level is None else level
+        (row,) = self._server.ask("retrieve/count_communities", run=_run_id(corpus, name), level=level)
+        return int(row["total"])
+
+    def communities(
+        self, corpus: str, name: str, *, level: int | None = None, k: int | None = None, skip: int = 0
+    ) -> list[Community]:
         """See :meth:`DerivedStore.communities`."""
-        chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k}
+        chosen = {"level": -1 if level is None else level, "k": _ALL if k is None else k, "skip": skip}
         rows = self._server.ask("retrieve/rank_communities", run=_run_id(corpus, name), **chosen)
         return [Community(corpus=corpus, **row) for row in rows]
 
@@ -375,11 +384,19 @@ class Neo4jMergeStore(MergeStore):
 
     def decisions(self, corpus: str) -> tuple[Decision, ...]:
         """See :meth:`MergeStore.decisions`."""
-        decisions = [
-            Decision(**{**row, "verdict": Verdict(row["verdict"]), "by": Decider(row["by"])}, corpus=corpus)
-            for row in self._server.ask("index/list_decisions", corpus=corpus)
-        ]
+        decisions = (_decision(corpus, row) for row in self._server.ask("index/list_decisions", corpus=corpus))
         return tuple(sorted(decisions, key=lambda item: item.id))
+
+    def page(
+        self, corpus: str, *, verdict: Verdict | None = None, entity: str | None = None, k: int, skip: int = 0
+    ) -> tuple[tuple[Decision, ...], int]:
+        """See :meth:`MergeStore.page`."""
+        chosen = {"corpus": corpus, "verdict": verdict and verdict.value, "entity": entity}
+        page = tuple(
+            map(partial(_decision, corpus), self._server.ask("retrieve/page_decisions", **chosen, k=k, skip=skip))
+        )
+        (row,) = self._server.ask("retrieve/count_decisions", **chosen)
+        return page, int(row["total"])
 
     def _pairs(self, corpus: str, version: int) -> tuple[Pair, ...]:
         loaded = None if self._images is None else self._images.loaded(corpus, version=version)
@@ -419,6 +436,10 @@ class Neo4jMergeStore(MergeStore):
             self._leases.check(transaction)
 
         self._leases.write(work)
+
+
+def _decision(corpus: str, row: Row) -> Decision:
+    return Decision(**{**row, "verdict": Verdict(row["verdict"]), "by": Decider(row["by"])}, corpus=corpus)
 
 
 def _pairs(decisions: Sequence[Decision]) -> list[Row]:

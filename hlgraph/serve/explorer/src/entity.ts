@@ -1,5 +1,5 @@
 // Entities: their list, and the page of one with its facts, its neighbours, its merges, and the way to another one.
-import { ask, get, route, withQuery, type Decision, type EntitiesListed, type Entity, type EntityOpened, type FactOpened, type Merged, type PathFound } from "./api";
+import { ask, get, route, withQuery, type Decision, type EntitiesListed, type Entity, type EntityOpened, type Fact, type FactOpened, type Merged, type PathFound, type Said } from "./api";
 import { count, counted, h, isAborted, loaded, problemBox, replace, say, shownOf, titleOf, type Child } from "./dom";
 import { go, link, type View } from "./view";
 
@@ -99,12 +99,17 @@ function end(id: string | null, name: string, own: string): Child {
   return id && id !== own ? h("a", { href: link("entity", id) }, name) : name;
 }
 
+const triple = (fact: Fact, own: string): Child[] =>
+  [end(fact.subject_id, fact.subject, own), " ", h("i", {}, fact.predicate), " ", end(fact.object_id, fact.object, own)];
+
+const saidItem = (said: Said): HTMLElement =>
+  h("li", {}, h("a", { href: link("source", said.source?.id ?? "", { start: said.start, end: said.end }) }, said.text), " ",
+    h("span", { class: "quiet small" }, said.source ? titleOf(said.source) : ""));
+
 function factItem({ fact, statements, total }: FactOpened, own: string): HTMLElement {
   return h("li", { class: "fact" },
-    h("p", { class: "triple" }, end(fact.subject_id, fact.subject, own), " ", h("i", {}, fact.predicate), " ", end(fact.object_id, fact.object, own)),
-    h("ul", { class: "plain said" }, statements.map((said) => h("li", {},
-      h("a", { href: link("source", said.source?.id ?? "", { start: said.start, end: said.end }) }, said.text), " ",
-      h("span", { class: "quiet small" }, said.source ? titleOf(said.source) : "")))),
+    h("p", { class: "triple" }, triple(fact, own)),
+    h("ul", { class: "plain said" }, statements.map(saidItem)),
     total > statements.length ? moreStatements(fact.id, statements.length, total) : null);
 }
 
@@ -115,11 +120,12 @@ function moreStatements(id: string, shown: number, total: number): HTMLElement {
 export async function factView(view: View): Promise<void> {
   const place = h("div");
   view.main.append(place);
-  const open = (limit: number): Promise<FactOpened> => get<FactOpened>(withQuery(route(view.corpus, "facts", view.id), { limit }), view.signal);
+  const open = (skip: number): Promise<FactOpened> => get<FactOpened>(withQuery(route(view.corpus, "facts", view.id), { limit: 100, skip }), view.signal);
   await loaded(place, "Loading the fact…", async () => {
-    const { fact, statements, total } = await open(1_000);
+    const { fact, statements, total } = await open(0);
     return [h("p", { class: "eyebrow" }, "Fact"), h("h1", {}, fact.text),
-      h("section", { class: "card" }, h("ul", { class: "plain lines" }, factItem({ fact, statements, total: statements.length }, "")), shownOf(statements.length, total, "statements", null))];
+      h("section", { class: "card" }, h("p", { class: "triple" }, triple(fact, "")),
+        growing(statements, total, "statements", saidItem, async (skip) => (await open(skip)).statements, h("ul", { class: "plain said" })))];
   });
 }
 
@@ -158,9 +164,10 @@ function merges(view: View, { entity, merged }: EntityOpened): HTMLElement {
   const said = h("div", { "aria-live": "polite" });
   const names = new Map([entity, ...merged].map((each) => [each.id, each.name]));
   const show = (): Promise<void> => loaded(list, "Loading the decisions…", async () => {
-    const { decisions, total } = await get<Merged>(withQuery(route(view.corpus, "merges"), { entity: entity.id, limit: 1_000 }), view.signal);
+    const of = (skip: number): Promise<Merged> => get<Merged>(withQuery(route(view.corpus, "merges"), { entity: entity.id, limit: 100, skip }), view.signal);
+    const { decisions, total } = await of(0);
     if (!decisions.length) return h("p", { class: "empty" }, "No decision about this entity.");
-    return [h("ul", { class: "plain lines" }, decisions.map(item)), total !== null && total > decisions.length ? shownOf(decisions.length, total, "decisions", null) : null];
+    return growing(decisions, total ?? decisions.length, "decisions", item, async (skip) => (await of(skip)).decisions, h("ul", { class: "plain lines" }));
   });
   const item = (decision: Decision): HTMLElement => {
     const name = (id: string): Child => {
