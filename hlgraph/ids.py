@@ -11,7 +11,6 @@ hlgraph created keeps its scheme, in which both halves hash the name.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 import unicodedata
@@ -19,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hlgraph.records import Kind, Source
+from hlgraph.text import cached_by_text
 
 _EDGE = " \t\r\n\"'`“”‘’«»‹›„‚,;:()[]{}<>"
 _SPACE = re.compile(r"\s+")
@@ -74,7 +74,7 @@ def scheme_of(corpus: str, sources: Iterable[Source]) -> int:
     return WITH_NAME if is_old else WITHOUT_NAME
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_by_text(65_536)
 def normalise_name(name: str) -> str:
     """The canonical form of a name: NFKC-normalised, case-folded, with single spaces and without outer punctuation.
 
@@ -87,7 +87,7 @@ def normalise_name(name: str) -> str:
     return _SPACE.sub(" ", folded).strip(_EDGE)
 
 
-@functools.lru_cache(maxsize=4_096)
+@cached_by_text(4_096)
 def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
     """The id of a source, which depends only on corpus and URI. Its title and metadata may change.
 

@@ -10,13 +10,40 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
 from hlgraph.errors import InputError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_CACHES: list[Callable[[], None]] = []
+
+
+def cached_by_text(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Caches the results of a function of texts, names or URIs, until :func:`forget_texts`. Not for single words.
+
+    Parameters
+    ----------
+    most : maximum number of results
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        cached = lru_cache(most)(function)
+        _CACHES.append(cached.cache_clear)
+        return cast("Callable[P, T]", cached)
+
+    return decorate
+
+
+def forget_texts() -> None:
+    """Empties the caches of :func:`cached_by_text`. Stores call it when a record vanished."""
+    for clear in _CACHES:
+        clear()
 
 
 def _names(text: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
-from hlgraph.text import STOP_WORDS, fold, words
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, words
 
 _LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years
     day days date month time times town city place places part country name names first called need needs needed go
@@ -253,7 +253,7 @@ class Statements:
         return self._wording.contradicts(text)
 
 
-@lru_cache(_KEPT)
+@cached_by_text(_KEPT)
 def statement(text: str) -> Statements:
     """One text in which constraints are looked up; an answer looks at each of its pieces several times."""
     return Statements([text])

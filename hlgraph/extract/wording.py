@@ -9,9 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from hlgraph.text import STOP_WORDS, fold, folded_words, numbers, sentences
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers, sentences
 
 # Lexical support: whether evidence supports a sentence by words alone, without a model.
 #
@@ -289,7 +288,7 @@ def _read(*texts: str) -> _Words:
     return content
 
 
-@lru_cache(_KEPT)
+@cached_by_text(_KEPT)
 def _read_text(text: str) -> _Words:
     content = _Words()
     for start, end in sentences(text):

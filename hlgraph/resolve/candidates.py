@@ -8,7 +8,6 @@ compares only names in a common block, keyed by letters, initials, rare words an
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from collections import defaultdict
@@ -31,6 +30,7 @@ from hlgraph.records import Calibration, Entity, Kind, Relationship
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
+from hlgraph.text import cached_by_text
 
 # SYNONYM edges between entities whose names have similar vectors.
 
@@ -212,7 +212,7 @@ class SynonymFinder:
         yield from _linked(inside, self._entities[known:], self._entities, vectors, self._stored)
 
 
-@functools.lru_cache(maxsize=65_536)
+@cached_by_text(65_536)
 def _digits(name: str) -> tuple[str, ...]:
     return tuple(_DIGITS.findall(name))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hlgraph.records import Chunk, Kind, Record, Source, Statement, Topic
+from hlgraph.text import forget_texts
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -174,6 +176,19 @@ class KeptRecords(Generic[State]):
                     {(corpus, item): _Read(current.number, record, _owner(record)) for item, record in records.items()}
                 )
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Drop vanished records, and what is cached of texts; nothing if no record vanished.
+
+        Parameters
+        ----------
+        ids : ids of the records
+        """
+        vanished = list(ids)
+        for kept in self._kept.values():
+            kept.forget(itertools.product(self._corpora, vanished))
+        if vanished:
+            forget_texts()
+
     def _moved(self, corpus: str, before: _Corpus | None, *, to: State, altered: frozenset[str] | None) -> _Corpus:
         """Move a corpus to another state."""
         number = 0 if before is None else before.number + 1
@@ -181,9 +196,10 @@ class KeptRecords(Generic[State]):
             for kept in self._kept.values():
                 kept.drop(lambda key, _: key[0] == corpus)
             result = _Corpus(to, number, {})
+            if before is not None:
+                forget_texts()
         else:
-            for kept in self._kept.values():
-                kept.forget((corpus, item) for item in altered)
+            self.forget(altered)
             result = _Corpus(to, number, before.altered | dict.fromkeys(altered, number))
         self._corpora[corpus] = result
         return result

@@ -5,6 +5,19 @@ be equal, whatever was ingested, edited, merged, deleted or opened to other grou
 of its own, which must not occur in any result for a caller who may not see the source. Of a moment of the past, a caller gets what
 a store gives whose history never had the sources that the caller may not see today.
 
+Its calls, each with every filter of the kit or one of them:
+
+- :func:`questions`: ``search`` by every strategy and mode, with its explanation; ``answer``; searches of summaries
+- :func:`listings`: ``sources``, ``entities`` and ``facts`` in pages, and their records opened
+- :func:`contradictions`: of one moment of the past, and of all versions
+- :func:`exports`: ``export_graph`` in every format
+- :func:`refusals`: all that needs the right to operate, such as ``stats``, ``communities`` and their map, ``history.diff``, and
+  ``cypher``: it is refused, in the same words. A member that callers may use and no call covers is an AssertionError
+
+The calls of a face, such as REST or MCP, are given as :class:`Call`. The tests of hlgraph do that for REST (``test_serve.py``), for
+the tools and resources of MCP (``test_serve_mcp.py``), and for each command that names a caller (``test_access.py``); there a
+watched folder is a history, too.
+
 ::
 
     from hlgraph.testing.leakage import History, leaks, past_leaks
@@ -22,21 +35,24 @@ import contextlib
 import functools
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from hlgraph.answer.contradictions import Contradiction
-from hlgraph.errors import HLGraphError, StoreConflictError
+from hlgraph.errors import AccessError, HLGraphError, StoreConflictError
 from hlgraph.ids import entity_id
 from hlgraph.ingest.history import AsOf
 from hlgraph.records import Answer, Document, Evidence, Source
 from hlgraph.retrieve import STRATEGIES
-from hlgraph.retrieve.request import SearchResult, Unit
+from hlgraph.retrieve.request import SearchResult
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
+from hlgraph.sdk.graph_formats import GraphFormat
 from hlgraph.stores.protocols import Decider, Decision, Verdict
 from hlgraph.text import ACL
 
@@ -45,13 +61,31 @@ CALLERS = (frozenset({"finance"}), frozenset({"public", "works"}), frozenset({"n
 """Callers of the kit, by their groups."""
 FILTERS = (None, "year >= 2010", "kind = 'report' or not exists year")
 """Filters of the kit."""
+ASKED = "Word3"
+"""The word of a source that calls may name: a reply may repeat it."""
 _NAMES = ("Mara Quill", "Quill Mara", "Ivo Brandt", "Tessing", "Gannow", "Halfmoon Bridge", "Orsel Works", "Petra Voss")
 _VERBS = ("designed", "visited", "sold", "paid", "left")
 _MERGED = ("Mara Quill", "Orsel Works", "Petra Voss")  # the first and the last only by way of the second
-_Run: TypeAlias = Callable[[HLGraph, AsOf | None], SearchResult | Answer | Mapping[str, object]]
 _FUNCTIONAL = [*_VERBS, *(f"^{verb}" for verb in _VERBS)]
 _DIGITS = 6
-_ASKED = "3"
+
+
+_Run: TypeAlias = Callable[[Any, AsOf | None], SearchResult | Answer | Mapping[str, object]]
+
+
+class Call(NamedTuple):
+    """One call of a caller.
+
+    Attributes
+    ----------
+    name : how a leak names it
+    run : takes what :meth:`hlgraph.HLGraph.as_caller` returned, and a moment or None; gives what the caller can read
+    has_oracle : whether another store must give the same; False: only words of hidden sources are looked for
+    """
+
+    name: str
+    run: _Run
+    has_oracle: bool = True
 
 
 class Leak(NamedTuple):
@@ -222,42 +256,36 @@ def leaks(
     history: History,
     *,
     opened: Callable[[], AbstractContextManager[HLGraph]],
-    strategies: Sequence[str] = (),
-    modes: Sequence[Any] = ("vector", "text", "hybrid"),
-    seed: int = 0,
+    calls: Sequence[Call] | None = None,
 ) -> Iterator[Leak]:
-    """What callers get of hidden sources, by any strategy, mode and filter; none if nothing.
+    """What callers get of hidden sources by any call; none if nothing.
 
     Parameters
     ----------
     graph : the store that the history was run on
     history : the history
     opened : opens an empty store of the same corpus name and embedder
-    strategies : names; empty: all that need no summaries
-    modes : of the searches
-    seed : chooses the questions
+    calls : of callers; None: those of :func:`every_call`
 
     Returns
     -------
     iterator of Leak
         each as soon as it is seen
     """
-    every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
-    chance = random.Random(seed)  # noqa: S311
+    calls = every_call() if calls is None else calls
     for groups in CALLERS:
         seen = history.seen_by(groups)
-        numbers = {uri.partition("#")[2] for uri in history.documents.keys() - {one.uri for one in seen}}
-        hidden = [f"Word{number}" for number in sorted(numbers - {_ASKED})]
+        hidden = _hidden(history.documents.keys() - {one.uri for one in seen})
         with opened() as oracle:
             oracle.ingest([Document("doc:unseen", "Nothing.", metadata={ACL: "no other group"})])
             if seen:
                 oracle.ingest(seen)
             _merge(oracle)
             ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
-            for call, run in _calls(every, modes, chance):
-                name = f"{call} as {', '.join(sorted(groups))}"
-                yield from _differences(name, _parts(run, ours), _parts(run, theirs), hidden=hidden)
-        yield from _summarised(graph.as_caller(groups), hidden)
+            for call in calls:
+                name = f"{call.name} as {', '.join(sorted(groups))}"
+                given = _parts(call, ours)
+                yield from _differences(name, given, _parts(call, theirs) if call.has_oracle else given, hidden=hidden)
 
 
 def past_leaks(
@@ -266,8 +294,7 @@ def past_leaks(
     *,
     opened: Callable[[], AbstractContextManager[HLGraph]],
     moments: Sequence[datetime],
-    strategies: Sequence[str] = (),
-    seed: int = 0,
+    calls: Sequence[Call] | None = None,
 ) -> Iterator[Leak]:
     """What callers get of the past of hidden sources; none if nothing.
 
@@ -275,30 +302,36 @@ def past_leaks(
 
     Parameters
     ----------
-    graph, history, opened, strategies, seed : as for :func:`leaks`
+    graph, history, opened : as for :func:`leaks`
     moments : those that :meth:`History.run` returned
+    calls : each is asked of one of the moments; None: those of :func:`every_call`, and :func:`contradictions`
 
     Returns
     -------
     iterator of Leak
         each as soon as it is seen
     """
-    every = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"}))
-    chance = random.Random(seed)  # noqa: S311
+    if calls is None:
+        calls = [*every_call(modes=("vector",)), *contradictions()]
     for groups in CALLERS:
         seen = {uri for uri, named in history.groups.items() if groups.intersection(named)}
-        hidden = [f"Word{uri.partition('#')[2]}" for uri in sorted(history.groups.keys() - seen)]
-        hidden = [word for word in hidden if word != f"Word{_ASKED}"]
+        hidden = _hidden(history.groups.keys() - seen)
         with opened() as oracle:
             oracle.history.keep()
             oracle.ingest([Document("doc:unseen", "Nothing.", metadata={ACL: "no other group"})])
             then = history.replay(oracle, seen.__contains__)
             ours, theirs = graph.as_caller(groups), oracle.as_caller(groups)
-            for number, (call, run) in enumerate((*_calls(every, ("vector",), chance), *_contradicted())):
+            for number, call in enumerate(call for call in calls if call.has_oracle):
                 at = number % len(then)
-                given, expected = _parts(run, ours, as_of=moments[at]), _parts(run, theirs, as_of=then[at])
-                name = f"{call} after step {at + 1} as {', '.join(sorted(groups))}"
+                given, expected = _parts(call, ours, as_of=moments[at]), _parts(call, theirs, as_of=then[at])
+                name = f"{call.name} after step {at + 1} as {', '.join(sorted(groups))}"
                 yield from _differences(name, given, expected, hidden=hidden)
+
+
+def _hidden(uris: Iterable[str]) -> list[str]:
+    """The words of hidden sources, but for the one that questions name."""
+    words = {f"Word{uri.partition('#')[2]}" for uri in uris}
+    return sorted(words - {ASKED})
 
 
 def _differences(
@@ -311,45 +344,114 @@ def _differences(
     return leaks + [Leak(call, "text", word, "") for word in hidden if word in repr(given)]
 
 
-def _summarised(graph: HLGraph, hidden: Sequence[str]) -> Iterator[Leak]:
-    """Words of hidden sources in summaries and what they rest on. A smaller corpus has other summaries, so there is no oracle."""
-    units: tuple[Unit, ...] = ("mixed", "summary")
-    for unit in units:
+def every_call(
+    *, strategies: Sequence[str] = (), modes: Sequence[Any] = ("vector", "text", "hybrid"), seed: int = 0
+) -> list[Call]:
+    """All calls of the kit but for contradictions, of which a corpus with a history also tells those of its past.
 
-        def run(graph: HLGraph, as_of: AsOf | None, unit: Unit = unit) -> SearchResult:
-            return graph.search("Trade", strategy="hierarchy", unit=unit, explain=True, as_of=as_of)
+    Parameters
+    ----------
+    strategies, modes, seed : see :func:`questions`
+    """
+    asked = questions(strategies=strategies, modes=modes, seed=seed)
+    return [*asked, *listings(), *exports(seed), *refusals()]
 
-        given = repr(_parts(run, graph))
-        yield from (
-            Leak(f"search --strategy hierarchy --unit {unit}", "text", word, "") for word in hidden if word in given
-        )
 
+def questions(
+    *, strategies: Sequence[str] = (), modes: Sequence[Any] = ("vector", "text", "hybrid"), seed: int = 0
+) -> Iterator[Call]:
+    """Searches, answers, and searches of summaries, which have no oracle: a smaller corpus has other summaries.
 
-def _calls(strategies: Sequence[str], modes: Sequence[Any], chance: random.Random) -> Iterator[tuple[str, _Run]]:
-    for strategy, mode, where in itertools.product(strategies, modes, FILTERS):
-        question = f"Who {chance.choice(_VERBS)} {chance.choice(_NAMES)}, and who {chance.choice(_VERBS)} Word{_ASKED}?"
-
-        def run(graph: HLGraph, as_of: AsOf | None, chosen: Any = (question, strategy, mode, where)) -> SearchResult:
-            text, name, how, only = chosen
-            return graph.search(text, strategy=name, mode=how, where=only, explain=True, as_of=as_of)
-
-        yield f"search --strategy {strategy} --mode {mode} --where {where}", run
+    Parameters
+    ----------
+    strategies : names; empty: all that need no summaries
+    modes : of the searches
+    seed : chooses the questions
+    """
+    every, chance = tuple(strategies) or tuple(sorted(set(STRATEGIES) - {"hierarchy"})), random.Random(seed)  # noqa: S311
+    for strategy, mode, where in itertools.product(every, modes, FILTERS):
+        question = f"Who {chance.choice(_VERBS)} {chance.choice(_NAMES)}, and who {chance.choice(_VERBS)} {ASKED}?"
+        search = _asking("search", question, strategy=strategy, mode=mode, where=where, explain=True)
+        yield Call(f"search --strategy {strategy} --mode {mode} --where {where}", search)
     for where in (*FILTERS, "no_such_field = 1"):
-        for text in (f"How many papers mention Word{_ASKED}?", "What is the sum of cost?", f"Who visited {_NAMES[0]}?"):
+        for text in (f"How many papers mention {ASKED}?", "What is the sum of cost?", f"Who visited {_NAMES[0]}?"):
+            yield Call(f"answer --where {where} {text}", _asking("answer", text, where=where))
+    for unit in ("mixed", "summary"):
+        search = _asking("search", "Trade", strategy="hierarchy", unit=unit, explain=True)
+        yield Call(f"search --strategy hierarchy --unit {unit}", search, has_oracle=False)
 
-            def reply(graph: HLGraph, as_of: AsOf | None, chosen: Any = (text, where)) -> Answer:
-                return graph.answer(chosen[0], where=chosen[1], as_of=as_of)
 
-            yield f"answer --where {where} {text}", reply
+def _asking(method: str, question: str, **options: Any) -> _Run:
+    return lambda graph, as_of: getattr(graph, method)(question, **options, as_of=as_of)
+
+
+def listings() -> Iterator[Call]:
+    """Lists of sources, entities and facts, and some of their records opened."""
     for where in FILTERS:
-
-        def look(graph: HLGraph, as_of: AsOf | None, where: Any = where) -> Mapping[str, object]:
-            return _contents(graph, where, as_of=as_of)
-
-        yield f"sources, entities, facts --where {where}", look
+        yield Call(f"sources, entities, facts --where {where}", functools.partial(_contents, where=where))
 
 
-def _contents(graph: HLGraph, where: Any, *, as_of: AsOf | None) -> Mapping[str, object]:
+def contradictions() -> Iterator[Call]:
+    """Contradictions of functional predicates at a moment, and those of all versions."""
+    for where, is_then in itertools.product(FILTERS, (True, False)):
+
+        def show(graph: HLGraph, as_of: AsOf | None, chosen: Any = (where, is_then)) -> Mapping[str, object]:
+            listed = graph.contradictions(_FUNCTIONAL, where=chosen[0], as_of=as_of if chosen[1] else None)
+            return {"contradictions": [_contradiction(one) for one in listed]}
+
+        yield Call(f"contradictions --where {where}{'' if is_then else ' of all versions'}", show)
+
+
+def exports(seed: int = 0) -> Iterator[Call]:
+    """Files of the graph, in each format.
+
+    Parameters
+    ----------
+    seed : chooses the filter of each
+    """
+    for number, form in enumerate(get_args(GraphFormat), seed):
+        where = FILTERS[number % len(FILTERS)]
+        yield Call(f"export --format {form} --where {where}", functools.partial(_exported, form=form, where=where))
+
+
+def _exported(graph: HLGraph, as_of: AsOf | None, *, form: Any, where: str | None) -> Mapping[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph"
+        written = graph.export_graph(path, format=form, where=where, as_of=as_of)
+        parts = [("file", path)] if path.is_file() else [(part.name, part) for part in path.iterdir()]
+        read = {name: part.read_text("utf-8") if path.is_file() else _rows(part) for name, part in parts}
+        return {**read, "counts": (written.nodes, written.edges)}
+
+
+def _rows(path: Path) -> object:
+    from pyarrow import parquet  # export_graph has said what to install if it is missing
+
+    return _rounded(parquet.read_table(path).to_pylist())
+
+
+_COVERED = frozenset({"answer", "contradictions", "entities", "export_graph", "facts", "search", "sources"})
+_COVERED |= {"answer_stream", "close"}  # the events of answer; nothing
+
+
+def refusals() -> Iterator[Call]:
+    """What callers may not do. AssertionError: callers may use a member that no call of the kit covers."""
+
+    def refused(graph: HLGraph, as_of: AsOf | None) -> Mapping[str, object]:  # noqa: ARG001
+        names = {name for name in dir(type(graph)) if not name.startswith("_")} - _COVERED
+        return {name: _refusal(graph, name) for name in sorted(names)}
+
+    yield Call("what needs the right to operate", refused)
+
+
+def _refusal(graph: HLGraph, name: str) -> str:
+    try:
+        getattr(graph, name)
+    except AccessError as error:
+        return str(error)
+    raise AssertionError(f"callers may use {name}, and no call of the kit covers it")
+
+
+def _contents(graph: HLGraph, as_of: AsOf | None, *, where: Any) -> Mapping[str, object]:
     """Everything that a caller can list, in pages, and some records of each list opened: on servers each takes many requests."""
     sources, entities, facts = (
         list(_pages(functools.partial(part.list, where=where, limit=limit, as_of=as_of)))
@@ -373,20 +475,10 @@ def _pages(page: Callable[..., Page[Any]]) -> Iterator[Page[Any]]:
             return
 
 
-def _contradicted() -> Iterator[tuple[str, _Run]]:
-    for where, is_then in itertools.product(FILTERS, (True, False)):
-
-        def show(graph: HLGraph, as_of: AsOf | None, chosen: Any = (where, is_then)) -> Mapping[str, object]:
-            listed = graph.contradictions(_FUNCTIONAL, where=chosen[0], as_of=as_of if chosen[1] else None)
-            return {"contradictions": [_contradiction(one) for one in listed]}
-
-        yield f"contradictions --where {where}{'' if is_then else ' of all versions'}", show
-
-
-def _parts(run: _Run, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[str, object]:
+def _parts(call: Call, graph: HLGraph, *, as_of: AsOf | None = None) -> Mapping[str, object]:
     """What a caller can read of a result, without times; of an error its text."""
     try:
-        result = run(graph, as_of)
+        result = call.run(graph, as_of)
     except HLGraphError as error:
         return {"error": repr(error)}
     if isinstance(result, Mapping):

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
+import itertools
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
+import typer
 from command_line import call
 from thoroughness import cases
 
 import hlgraph
 from hlgraph.answer import AnswerRequest
 from hlgraph.answer.tables import TableReader
+from hlgraph.cli.app import app
 from hlgraph.errors import AccessError, InputError, UnknownNameError, WhereError
 from hlgraph.ids import entity_id
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import Document, Hit, Kind
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.request import SearchRequest, Unit
@@ -27,15 +33,31 @@ from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
 from hlgraph.sdk.aio import AsyncHLGraph
 from hlgraph.sdk.client import HLGraph
+from hlgraph.sdk.watching import WatchEvent, watch
 from hlgraph.stores import trace
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.protocols import Decider, Decision, Verdict
+from hlgraph.stores.protocols import Decider, Decision, IdPage, Scope, Verdict
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.leakage import History, Leak, leaks, past_leaks
+from hlgraph.testing.leakage import (
+    ASKED,
+    FILTERS,
+    Call,
+    History,
+    Leak,
+    contradictions,
+    every_call,
+    exports,
+    leaks,
+    listings,
+    past_leaks,
+    questions,
+    refusals,
+)
 from hlgraph.text import ACL
 from hlgraph.where import Caller
 
 SESSION = importlib.import_module("hlgraph.retrieve.session")  # the package has functions of these names
+GRAPH_FILES = importlib.import_module("hlgraph.sdk.graph_formats")
 SEARCH = importlib.import_module("hlgraph.retrieve.search")
 Opened = Callable[[], AbstractContextManager[HLGraph]]
 
@@ -251,10 +273,128 @@ def test_nothing_leaks(opened: Opened, seed: int) -> None:
     with opened() as graph:
         moments = history.run(graph)
         modes = MODES[seed % 3 :: cases(3, 1)]
-        assert list(leaks(graph, history, opened=opened, modes=modes, seed=seed)) == []
+        assert list(leaks(graph, history, opened=opened, calls=every_call(modes=modes, seed=seed))) == []
         asked = sorted(set(STRATEGIES) - {"hierarchy"})[seed % 4 :: cases(4, 1)]
-        past = past_leaks(graph, history, opened=opened, moments=moments, strategies=asked, seed=seed)
-        assert list(past) == []
+        calls = [*every_call(strategies=asked, modes=("vector",), seed=seed), *contradictions()]
+        assert list(past_leaks(graph, history, opened=opened, moments=moments, calls=calls)) == []
+
+
+class CommandView(NamedTuple):
+    """A caller of the leakage kit who asks by commands."""
+
+    store: str
+    groups: frozenset[str]
+
+    def asked(self, *arguments: object) -> str:
+        """What a command says."""
+        named = [word for group in sorted(self.groups) for word in ("--as", group)]
+        done = call("--store", self.store, *arguments, *named, "--json")
+        text = re.sub(r'"(valid_from|valid_to|version|seconds|bytes)": [^,}]+', "", done.out)
+        return f"{done.code} {text} {done.err}".replace(self.store, "")
+
+
+@dataclass(frozen=True)
+class CommandGraph:
+    """An operator of the leakage kit, whose callers ask by commands."""
+
+    graph: HLGraph
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.graph, name)
+
+    def as_caller(self, groups: frozenset[str]) -> CommandView:
+        return CommandView(self.graph.settings.store, groups)
+
+
+def commands(history: History, folder: Path) -> Iterator[Call]:
+    """Commands that need no model, each with a filter of the kit."""
+    opened = [*sorted(history.groups)[::2], "Mara Quill", "HALFMOON BRIDGE", ASKED, "nothing"]
+    asked: list[list[object]] = [["show", name] for name in opened]
+    asked += [[name, "--limit", 3, *only] for name in ("sources", "entities", "facts") for only in ONLY]
+    asked += [["export", folder / "graph", "--format", form, *only] for form, only in zip(FORMS, ONLY, strict=True)]
+    for arguments in asked:
+
+        def run(view: CommandView, as_of: object, arguments: Any = arguments) -> dict[str, object]:
+            said = view.asked(*arguments)
+            return {"said": said, "file": (folder / "graph").read_text() if arguments[0] == "export" else ""}
+
+        yield Call(" ".join(map(str, arguments)), run)
+
+
+FORMS = ("graphml", "jsonld", "gexf")
+ONLY: list[list[object]] = [["--where", FILTERS[2]], [], ["--where", "no_such_field = 1"]]
+
+
+def test_nothing_leaks_by_commands(opened: Opened, tmp_path: Path) -> None:
+    @contextmanager
+    def by_commands() -> Iterator[Any]:
+        with opened() as graph:
+            yield CommandGraph(graph)
+
+    history = History.of(2)
+    with by_commands() as graph:
+        history.run(graph.graph)
+        assert list(leaks(graph, history, opened=by_commands, calls=list(commands(history, tmp_path)))) == []
+    listed = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert {name for name, one in listed.items() if any("--as" in option.opts for option in one.params)} == {
+        *("answer", "contradictions", "mcp", "search"),  # they need a model, a history, or a client
+        *("entities", "export", "facts", "show", "sources"),
+    }
+
+
+def watched(folder: Path, states: Sequence[Mapping[int, tuple[str, str]]]) -> History:
+    """A history of rows of a file, each with its text and its group: every state is taken up by a watch."""
+    path, events = folder / "papers.jsonl", dict[str, Iterator[WatchEvent]]()
+    history = History(groups={f"file://{path}#{number}": (row[1],) for each in states for number, row in each.items()})
+
+    def step(graph: HLGraph, admits: Callable[[str], bool], state: Mapping[int, tuple[str, str]]) -> None:
+        rows = [
+            json.dumps({"id": str(number), "text": f"{text} Word{number}.", "acl": [group]})
+            for number, (text, group) in state.items()
+            if admits(f"file://{path}#{number}")
+        ]
+        before = path.read_text() if graph.settings.store in events else None
+        path.write_text("\n".join([*rows, ""]))
+        if graph.settings.store not in events:
+            events[graph.settings.store] = watch(graph, folder, options=IngestOptions(), debounce=0.05)
+        if path.read_text() != before:
+            next(events[graph.settings.store])
+
+    history.steps += [functools.partial(step, state=state) for state in states]
+    return history
+
+
+def test_nothing_leaks_by_a_watched_folder(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    states: list[dict[int, tuple[str, str]]] = [
+        {
+            1: ("Mara Quill left", "public"),
+            2: ("Ivo Brandt paid Mara Quill, who left", "board"),
+            4: ("A mill", "works"),
+        },
+        {
+            1: ("Mara Quill sold", "public"),
+            2: ("Ivo Brandt left MARA QUILL, who left", "finance"),
+            5: ("Ivo left", "board"),
+        },
+        {1: ("Mara Quill sold", "board"), 5: ("Ivo Brandt sold", "public")},
+    ]
+    history = watched(tmp_path / "docs", states)
+    with opened() as graph:
+        moments = history.replay(graph, lambda _: True)
+        calls = [*listings(), *exports(), *itertools.islice(questions(strategies=("statement",), modes=("text",)), 3)]
+        assert list(past_leaks(graph, history, opened=opened, moments=moments, calls=calls)) == []
+        assert graph.groups.list() == {"board": 1, "public": 1}
+
+
+def test_the_kit_fails_for_a_call_that_it_does_not_cover(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened() as graph:
+        view = graph.as_caller({"public"})
+        (refused,) = refusals()
+        assert "right to operate" in str(refused.run(view, None))
+        monkeypatch.setattr(type(view), "stats", HLGraph.stats)
+        with pytest.raises(AssertionError, match="callers may use stats"):
+            refused.run(view, None)
 
 
 @pytest.mark.parametrize("seed", range(cases(1, 10)))
@@ -270,7 +410,8 @@ def _seen_by_the_kit(
     graph: HLGraph, history: History, opened: Opened, *, large: bool = False, seed: int = 0
 ) -> Iterator[Leak]:
     strategies = ("topic_graph",) if large else ("diameter", "path")
-    return leaks(graph, history, opened=opened, strategies=strategies, modes=("vector", "text"), seed=seed)
+    calls = every_call(strategies=strategies, modes=("vector", "text"), seed=seed)
+    return leaks(graph, history, opened=opened, calls=calls)
 
 
 def _unscoped(name: str) -> Callable[..., Any]:
@@ -279,6 +420,11 @@ def _unscoped(name: str) -> Callable[..., Any]:
     return lambda self, *args, scope: read(self, *args, scope=replace(scope, where=None))
 
 
+def _unscoped_page(store: EmbeddedGraphStore, kind: Kind, scope: Scope, **options: Any) -> IdPage:
+    return _page(store, kind, replace(scope, where=None), **options)
+
+
+_page = EmbeddedGraphStore.page
 _query, _read_tables = SESSION._query, TableReader.__init__
 DROPPED: dict[str, tuple[Any, str, Any]] = {
     "the filter of the caller": (Caller, "narrowed", lambda self, where: where),
@@ -315,6 +461,12 @@ DROPPED: dict[str, tuple[Any, str, Any]] = {
     "the scope of a match": (EmbeddedGraphStore, "match", _unscoped("match")),
     "the published thresholds": (SEARCH, "_seen", lambda corpus, request: replace(corpus, fields={ACL: frozenset()})),
     "the versions of the corpus": (SEARCH, "shown", lambda source: source),
+    "the scope of a page": (EmbeddedGraphStore, "page", _unscoped_page),
+    "the scope of the parts of an export": (
+        GRAPH_FILES,
+        "Scope",
+        lambda name, **rest: Scope(name, state=rest["state"]),
+    ),
 }
 LARGE = {"the scope of a match", "the published thresholds"}
 PAST = {"the versions of the corpus"}
@@ -329,7 +481,8 @@ def test_the_kit_sees_what_is_dropped(opened: Opened, monkeypatch: pytest.Monkey
             moments = history.run(graph)
             try:
                 if what in PAST:
-                    seen = past_leaks(graph, history, opened=opened, moments=moments, strategies=("statement",))
+                    calls = [*questions(strategies=("statement",), modes=("vector",))]
+                    seen = past_leaks(graph, history, opened=opened, moments=moments, calls=calls)
                 else:
                     seen = _seen_by_the_kit(graph, history, opened, large=what in LARGE, seed=seed)
                 if next(seen, None):

@@ -19,7 +19,7 @@ from hlgraph.records import Document, Entity, Fact, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.leakage import CALLERS, History, leaks, past_leaks
+from hlgraph.testing.leakage import CALLERS, History, every_call, leaks, past_leaks
 from hlgraph.where import Caller
 
 MODES = ("vector", "text", "hybrid")
@@ -63,10 +63,10 @@ def test_nothing_leaks_on_servers(
         "citations",
         "error",
     }
-    found = list(
-        leaks(graph, history, opened=embedded, strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
-    )
-    found += past_leaks(graph, history, opened=embedded, moments=moments, strategies=("auto",), seed=seed)
+    calls = every_call(strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
+    found = list(leaks(graph, history, opened=embedded, calls=calls))
+    calls = every_call(strategies=("auto",), modes=("vector",), seed=seed)
+    found += past_leaks(graph, history, opened=embedded, moments=moments, calls=calls)
     assert [leak for leak in found if leak.part in parts] == []  # steps name where they ran
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
-from collections.abc import Iterator
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import hlgraph
 from hlgraph import errors
 from hlgraph.ingest.delete import Remover
 from hlgraph.models.cache import CachedEmbedder
+from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores import trace
 from hlgraph.testing.embedder import WordEmbedder
@@ -143,3 +150,44 @@ def test_the_vectors_of_deleted_texts_leave_the_cache(graph: HLGraph, tmp_path: 
         other.delete(everything=True)
         assert held() == 0
     cached.close()
+
+
+class Forgetful(WordEmbedder):
+    """An embedder that does not list what it embedded."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return super().embed(texts)
+        finally:
+            self.embedded.clear()
+
+
+def in_memory(word: str) -> set[str]:
+    """The texts that objects of this process refer to, and that have the word."""
+    gc.collect()
+    texts = (text for held in gc.get_objects() for text in gc.get_referents(held) if isinstance(text, str))
+    return {text for text in texts if word in text.lower()}
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_no_text_of_a_deleted_source_stays_in_memory(tmp_path: Path, *, is_own: bool) -> None:
+    """Of the process that deletes, and of another one from its next search on. Single words may stay."""
+    word, uri, question = f"zanz{uuid.uuid4().hex}", "doc:mill", "Who built the mill, and what did it cost?"
+    name = word.capitalize()
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=Forgetful()) as graph:
+        text = (
+            f"# Mill\n\nAda {name} built the mill. Una left {name} Works.\n\n| item | cost |\n|---|---|\n| {name} | 7 |"
+        )
+        graph.ingest([Document(uri, text), Document("doc:forge", "Una sold the Forge to Edda.")])
+        for strategy in ("auto", "path", "statement", "global", "chunk"):
+            graph.search(question, strategy=strategy, explain=True)
+        assert word in graph.answer(question).text.lower()
+        del text
+        assert len(in_memory(word)) > 10
+        if is_own:
+            graph.delete(uri)
+        else:
+            command = [sys.executable, "-m", "hlgraph", "--store", f"hlgraph://{tmp_path}/store", "delete", uri]
+            subprocess.run(command, check=True, capture_output=True)
+            graph.search(question)
+        assert {text for text in in_memory(word) if len(text) > len(word)} == set()

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import jsonschema
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
+from thoroughness import cases
 
+from hlgraph.ids import source_id
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve.application import application
@@ -23,6 +29,7 @@ from hlgraph.serve.mcp import TOOLS, Agents
 from hlgraph.serve.service import Service
 from hlgraph.settings import ServeSettings, Settings
 from hlgraph.testing.embedder import WordEmbedder
+from hlgraph.testing.leakage import ASKED, FILTERS, Call, History, leaks
 from hlgraph.text import count_tokens
 
 QUESTION = "Who designed the Aldane Bridge?"
@@ -387,3 +394,95 @@ async def test_a_process_serves_one_user_on_its_standard_streams(tmp_path: Path)
         found = tree(await client.call_tool("search", {"question": QUESTION, "k": 1}))
         assert found["evidence"][0]["text"].endswith("Mara Quill designed the Aldane Bridge.")
         assert tree(await client.call_tool("corpora", {}))["corpora"] == ["default"]
+
+
+class AgentView:
+    """A caller of the leakage kit who asks by the official client."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self._portal, self._client = portal, client
+
+    def call(self, tool: str, **given: Any) -> Any:
+        """The reply of a tool, or why it was refused."""
+        result = self._portal.call(partial(self._client.call_tool, tool, given))
+        return refusal(result) if result.is_error else tree(result)
+
+    def listed(self) -> list[types.Resource]:
+        """The resources."""
+        return self._portal.call(self._client.list_resources).resources
+
+    def read(self, uri: str) -> str:
+        """The text of a resource, or why it was refused."""
+        try:
+            content = self._portal.call(self._client.read_resource, uri).contents[0]
+        except MCPError as error:
+            return error.message
+        assert isinstance(content, types.TextResourceContents)
+        return content.text
+
+
+class AgentGraph:
+    """An operator of the leakage kit, whose callers are agents with keys of their groups."""
+
+    def __init__(self, portal: BlockingPortal, server: Asking, closing: ExitStack) -> None:
+        self._portal, self._server, self._closing = portal, server, closing
+        self.ingest = server.service.graph.ingest
+        self.ingestion = server.service.graph.ingestion
+        self.corpus = "default"
+
+    def as_caller(self, groups: Any) -> AgentView:
+        agent = self._server.agent(self._server.key(groups=sorted(groups)))
+        return AgentView(self._portal, self._closing.enter_context(self._portal.wrap_async_context_manager(agent)))
+
+
+def agent_calls(history: History, seed: int) -> Iterator[Call]:
+    """Every tool that reads, with every filter of the kit, and the resources; what was asked for is there, hidden, or nowhere."""
+    chance = random.Random(seed)
+    names = ["Mara Quill", "Orsel Works", "Halfmoon Bridge", "Tessing", "Nobody", ASKED]
+    uris = [*sorted(history.groups), "papers:#none"]
+    for where in (None, *FILTERS, "no_such_field = 1"):
+        only = {} if where is None else {"where": where}
+        question = f"Who left {chance.choice(names)}?"
+        asked = [("search", {"question": question, "strategy": strategy, "k": 5}) for strategy in ("path", "chunk")]
+        asked += [("answer", {"question": question}), ("find_entity", {"name": chance.choice(("word", "r", "a"))})]
+        asked += [("neighbours", {"entity": name, "tokens": 800}) for name in chance.sample(names, 4)]
+        asked += [("path", dict(zip(("start", "end"), chance.sample(names, 2), strict=True))) for _ in range(3)]
+        for tool, given in asked:
+            yield Call(f"{tool} {given} --where {where}", _of_tool(tool, {**given, **only}))
+    for uri in uris:
+        yield Call(f"open_evidence {uri}", _of_tool("open_evidence", {"source": uri, "tokens": 300}))
+    yield Call("corpora", _of_tool("corpora", {}))
+    hidden = [f"hlgraph:///corpora/default/sources/{name}" for uri in uris for name in (uri, source_id("default", uri))]
+    yield Call("resources", lambda view, _: {uri: view.read(uri) for uri in (*hidden, *(r.uri for r in view.listed()))})
+    yield Call("list of resources", lambda view, _: {r.uri: (r.name, r.title, r.size) for r in view.listed()})
+
+
+def _of_tool(tool: str, given: dict[str, Any]) -> Any:
+    def ask(view: AgentView, as_of: Any) -> dict[str, Any]:
+        then = (
+            {} if as_of is None or tool not in ("search", "answer", "open_evidence") else {"as_of": as_of.isoformat()}
+        )
+        return {"reply": view.call(tool, **given, **then)}
+
+    return ask
+
+
+@pytest.mark.parametrize("seed", range(cases(1, 12)))
+def test_nothing_leaks_to_agents(tmp_path: Path, seed: int) -> None:
+    numbers = itertools.count()
+    history = History.of(seed)
+    with start_blocking_portal() as portal, ExitStack() as closing:
+
+        def served(clients: ExitStack) -> AgentGraph:
+            server = portal.wrap_async_context_manager(asking(tmp_path / str(next(numbers)), []))
+            return AgentGraph(portal, clients.enter_context(server), clients)
+
+        @contextmanager
+        def opened() -> Iterator[Any]:
+            with ExitStack() as clients:
+                yield served(clients)
+
+        graph: Any = served(closing)
+        history.run(graph._server.service.graph)
+        found = list(leaks(graph, history, opened=opened, calls=list(agent_calls(history, seed))))
+    assert found == []

@@ -22,7 +22,7 @@ from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SE
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan, Unit, goes_on, stands_alone
 from hlgraph.records import Triple
-from hlgraph.text import BlockKind
+from hlgraph.text import BlockKind, cached_by_text
 
 # Closed word lists of the rules for facts: function words with their tags (see ``_TAGS``), and forms of verbs.
 
@@ -227,7 +227,7 @@ def tagged(text: str, mentions: Sequence[MentionSpan]) -> Tagged:
     return _tagged(text, tuple(mentions))
 
 
-@lru_cache(maxsize=256)
+@cached_by_text(256)
 def _tagged(text: str, mentions: tuple[MentionSpan, ...]) -> Tagged:
     tags: list[str] = []
     words: list[str] = []
@@ -1000,7 +1000,7 @@ def details(text: str, mentions: Sequence[MentionSpan], sentence: Tagged) -> tup
     return tuple(stance)
 
 
-@lru_cache(maxsize=256)
+@cached_by_text(256)
 def _words(text: str) -> frozenset[str]:
     """The words of a text in lower case; an apostrophe ends a word."""
     return frozenset(_LOWER_WORD.findall(text.lower()))

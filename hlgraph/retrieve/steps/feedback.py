@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from hlgraph.algorithms import check
@@ -20,7 +19,7 @@ from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.retriever import By, chat_of
 from hlgraph.retrieve.session import Session
 from hlgraph.retrieve.steps.suggest import Suggestion, texts_of
-from hlgraph.text import content_words
+from hlgraph.text import cached_by_text, content_words
 
 MOST_QUESTIONS = 3
 """Maximum number of questions to ask next."""
@@ -130,7 +129,7 @@ class ScoreSelector(Selector):
 _SAME = 0.8
 
 
-@lru_cache(maxsize=2_000)
+@cached_by_text(2_000)
 def _words(text: str) -> frozenset[str]:
     return frozenset(content_words(text))
 

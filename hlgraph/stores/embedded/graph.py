@@ -193,7 +193,9 @@ class EmbeddedGraphStore(GraphStore):
                     "UPDATE journal SET state = ?, outcome = ? WHERE id = ?",
                     (ChangeState.PUBLISHED, msgspec.msgpack.encode(outcome), change_id),
                 )
-            return outcome
+        if to is ChangeState.DONE:
+            self._recent.forget(outcome.vanished)
+        return outcome
 
     def _journaled(self, change_id: str) -> Change:
         """A change from the journal; the one staged last comes from memory, but only once."""

@@ -7,6 +7,7 @@ a staged change, piece by piece, with the statements of ``sql/publish_piece.sql`
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -144,6 +145,10 @@ class RecentRecords:
                     self._kept.keep(kind, fresh, corpus=corpus, state=present)
                 records |= fresh
         return [records[item] for item in wanted if item in records]
+
+    def forget(self, vanished: Mapping[str, Sequence[str]]) -> None:
+        """Drop records that vanished, by kind; see :meth:`hlgraph.stores.cache.KeptRecords.forget`."""
+        self._kept.forget(itertools.chain(*vanished.values()))
 
     def _present(self, corpus: str, commit: CommitMark) -> _Present | None:
         seen = self._seen.get(corpus)

@@ -423,16 +423,16 @@ class Neo4jGraphStore(GraphStore):
             self.leases.check(transaction)
             return outcome
 
-        is_published = to is ChangeState.PUBLISHED
-        with side_by_side(beside) if is_published else contextlib.nullcontext(tuple) as finished:
+        with side_by_side(beside) if to is ChangeState.PUBLISHED else contextlib.nullcontext(tuple) as finished:
             outcome = self._server.write(functools.partial(work, finished=finished), is_repeatable=True)
         if self._images is not None:
             for corpus in outdated:
                 self._images.forget(corpus)
-        if is_published:
+        if to is ChangeState.PUBLISHED:
             self._corpora.forget()
         else:
             self._staged = None
+            self._recent.forget(outcome.vanished)
         return outcome
 
     # Reading

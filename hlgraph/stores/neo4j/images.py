@@ -13,6 +13,7 @@ or after a deletion on this machine that no image of an earlier version can be p
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import shutil
 import threading
@@ -593,6 +594,10 @@ class RecentRecords:
         for part in batched(missing, BATCH):
             records |= self._asked(kind, part, corpus=corpus, state=state)
         return [records[item] for item in wanted if item in records]
+
+    def forget(self, vanished: Mapping[str, Sequence[str]]) -> None:
+        """Drop records that vanished, by kind; see :meth:`hlgraph.stores.cache.KeptRecords.forget`."""
+        self._kept.forget(itertools.chain(*vanished.values()))
 
     def _altered(self, corpus: str, before: str, to: str) -> frozenset[str] | None:
         a, b = State.named(before), State.named(to)
