@@ -232,6 +232,8 @@ class Statements:
         if constraint.startswith("--"):
             return constraint in self._options
         meanings = _meanings(fold(constraint), is_asked=True)
+        if (day := fold(constraint).removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4])):
+            return True
         return self._has_word(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
 
     def _has_word(self, word: str) -> bool:
@@ -354,7 +356,7 @@ _RESERVE = re.compile(
     r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
     r"|claim(?:s|ed)?|argu(?:es?|ed)|contend(?:s|ed)?|insist(?:s|ed)?|maintain(?:s|ed) that|believ(?:es?|ed)|think|thinks|thought"
-    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+)\b",
+    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly)\b",
     re.IGNORECASE,
 )
 _AND_WILL = re.compile(

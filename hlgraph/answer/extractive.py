@@ -118,6 +118,7 @@ _TIME = re.compile(
     r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
+    r"(?:first|second|third|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
@@ -198,10 +199,15 @@ _EXTENTS = {
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
 
-def _extent(question: str) -> re.Pattern[str]:
-    """What a text must have for a question "How long is ...?", which a number alone does not answer."""
+_SUM = re.compile(r"[$€£¥] ?\d|\d ?(?:[€£%]|(?:[mb]illion )?(?:euros?|dollars?|pounds?|percent)\b)|\b[A-Z]{3} \d")
+
+
+def _has_extent(question: str, text: str) -> bool:
+    """Whether a text has what a question "How long is ...?" asks for, which a number alone does not answer."""
     asked = _EXTENT_ASKED.search(question)
-    return re.compile(rf"\b(?:{_EXTENTS[fold(asked[1])]}|{_IS_OF})\b" if asked else "", re.IGNORECASE)
+    if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
+        return True
+    return re.search(rf"\b(?:{_EXTENTS[fold(asked[1])]}|{_IS_OF})\b", text, re.IGNORECASE) is not None
 
 
 def asks_for_several(question: str) -> bool:
@@ -276,11 +282,14 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         labels = Statements(cell.partition(": ")[0] for cell in text.split("; "))
         return kind in _BY_NOUN.values() and any(map(labels.has, content_words(question)))
     if kind is Expected.PLACE:
+        place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
-        return any(map(before.has, constraints.words))
+        is_told = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
+        return is_told or any(map(before.has, constraints.words))
     return False
 
 
+_WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
 _LIFE = re.compile(  # of a person, which does not say when something else was
     r"\((?:(?:born|b\.) [^()]{1,60}|[^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20}[–-][^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20})\)"
@@ -478,9 +487,8 @@ class _Pool:
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_compound
-        extent = _extent(question)
         self.has_kind = np.array(
-            [_has_answer(question, self.kind, text, constraints) and extent.search(text) is not None for text in bodies]
+            [_has_answer(question, self.kind, text, constraints) and _has_extent(question, text) for text in bodies]
         )
         noun = _WHICH.search(question)
         statements = [statement(text) for text in bodies]
