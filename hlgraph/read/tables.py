@@ -852,8 +852,9 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
-    is_counted = all(_HAS_DIGIT.search(row[1].text) for row in table[1:])
-    return is_whole and not is_counted and not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
+    if not is_whole or all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+        return False
+    return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
 
 
 def _is_form(table: Sequence[Sequence[Cell]]) -> bool:

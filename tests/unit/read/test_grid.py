@@ -73,6 +73,7 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert (table.head, table.rows[1]) == (["", ""], ["Finnish", "fluent"])
     assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
     assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
+    assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
 
 
 def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
