@@ -90,6 +90,7 @@ _BY_WORD = {
 _BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
 _PURPOSE_ASKED = re.compile(r"what\b.*\bfor\W*", re.IGNORECASE)
 _NAME_ASKED = re.compile(r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", re.IGNORECASE)
+_NUMBER_ASKED = re.compile(r"what(?: is| was|['’]s)\b(?: [\w’'-]+){0,3} number\b", re.IGNORECASE)
 _BY_NOUN = {
     noun: kind
     for kind, nouns in {
@@ -279,7 +280,9 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
     if is_row(text):  # the cell under the label that is asked for
-        labels = Statements(cell.partition(": ")[0] for cell in text.split("; "))
+        cells = [cell.partition(": ")[::2] for cell in text.split("; ")]
+        is_counted = kind in (Expected.NUMBER, Expected.TIME)
+        labels = Statements(label for label, value in cells if not is_counted or any(map(str.isdigit, value)))
         return kind in _BY_NOUN.values() and any(map(labels.has, content_words(question)))
     if kind is Expected.PLACE:
         place = _WHERE.fullmatch(question.strip())

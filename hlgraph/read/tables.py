@@ -683,9 +683,10 @@ class Grid:
 
     def __init__(self, rows: Sequence[Sequence[Cell]], *, produced: Produced) -> None:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
-        width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
+        columns = sorted({at for row in table for at, cell in row.items() if cell.text})
+        width = len(columns)
         produced.add_cells(len(table) * width)
-        full = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
+        full = [[row.get(at, _NO_CELL) for at in columns] for row in table]
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1

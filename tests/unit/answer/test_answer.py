@@ -106,6 +106,8 @@ NEAR_MISSES = [
     ("When is the rent due?", "The rent is due on the third working day.", None),
     ("How high was the loss?", "The loss was 2.4 million euro.", None),
     ("How high was the loss?", "The loss was noted in 2020.", ""),
+    ("What is the customer number of Oda Vinter?", "Customer: Oda Vinter; Since: 2021", None),
+    ("What is the customer number of Oda Vinter?", "Customer: Oda Vinter; Paid: yes", ""),
     ("Where is Gate A?", "Gate A: north entrance", None),
     ("Does Kim work on Tuesday?", "Day: Tue; Person: Kim; Work: no", None),
     ("Which option was removed?", "Removed: The option --fast.", None),
