@@ -173,6 +173,8 @@ def expected(question: str) -> Expected:
     words = [fold(word) for word in _WORD.findall(question)]
     if _NAME_ASKED.match(question) or _PURPOSE_ASKED.fullmatch(question.strip()):
         return Expected.NAME if _NAME_ASKED.match(question) else Expected.PURPOSE
+    if _NUMBER_ASKED.match(question):
+        return Expected.NUMBER
     for at, word in enumerate(words):
         if word in _BY_WORD:
             return _BY_WORD[word]
