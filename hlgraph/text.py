@@ -184,8 +184,9 @@ _COLUMN = 4  # blanks in a line that divide columns, not sentences
 _DOTS = "......"  # between a name and its page or price
 _COLUMNS = re.compile(r"\S(?: {4}|\t| ?(?:\. ?){6})[ \t.]*+\S")
 _CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
-_NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", but no date
-    r"(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
+_NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", "§ 3 Beitrag", but no date
+    r"(?:(?:§ ?|(?i:article|artikel|section|chapter|clause|kapitel|abschnitt|annex|anlage|part|teil) )(\d{1,3}[a-z]?)[.:]?"
+    r"|(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?)[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
 )
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
@@ -413,13 +414,15 @@ def blocks(text: str) -> Iterator[Block]:
     """
     pending: Block | None = None
     last = above = ""
-    kind: BlockKind | None = None  # of the block before
+    is_after = False  # a numbered item
     for block, line in _lines(text):
         if pending is None:
             pending = block
-        elif number := _is_title(pending, (above, last, line)) or _is_part(pending, last, block, text, kind=kind):
+        elif number := _is_title(pending, (above, last, line)) or _is_part(
+            pending, last, block, text, is_after=is_after
+        ):
             yield pending._replace(kind=BlockKind.HEADING, level=2 + number.count("."), title=last)
-            kind, pending = BlockKind.HEADING, block
+            is_after, pending = False, block
         elif _is_underline(pending, last, block, line):
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
@@ -429,7 +432,7 @@ def blocks(text: str) -> Iterator[Block]:
             pending = pending._replace(end=block.end)
         else:
             yield pending
-            kind = pending.kind
+            is_after = pending.kind is BlockKind.ITEM and text[pending.start].isdigit()
             pending = block._replace(is_loose=True) if len(last) > _WIDE and block.kind is not BlockKind.ROW else block
         above, last = last, line
     if pending is not None:
@@ -534,16 +537,16 @@ def _is_title(block: Block, lines: tuple[str, str, str]) -> str:
     return title[1] if title else ""
 
 
-def _is_part(block: Block, line: str, following: Block, text: str, *, kind: BlockKind | None) -> str:
+def _is_part(block: Block, line: str, following: Block, text: str, *, is_after: bool) -> str:
     """The number of a line between blank lines that heads the prose below it, "2" of "2. Fuel"; nothing for an item of a list."""
     is_other = following.kind in (BlockKind.PROSE, BlockKind.ROW) or (
-        following.kind is BlockKind.ITEM and _marker_kind(text[following.start : following.start + 2]) != "1"
+        following.kind is BlockKind.ITEM and (block.kind is not BlockKind.ITEM or not text[following.start].isdigit())
     )
     is_above = is_other and following.is_loose and text[following.start - 1] == "\n"
-    if not is_above or kind is BlockKind.ITEM or not _stands_alone(block, line):
+    if not is_above or (is_after and block.kind is BlockKind.ITEM) or not _stands_alone(block, line):
         return ""
     title = _NUMBERED_TITLE.fullmatch(line)
-    return title[1] if title else ""
+    return title[1] or title[2] if title else ""
 
 
 def _stands_alone(block: Block, line: str) -> bool:

@@ -232,6 +232,8 @@ class Statements:
         if constraint.startswith("--"):
             return constraint in self._options
         meanings = _meanings(fold(constraint), is_asked=True)
+        if (day := fold(constraint).removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4])):
+            return True
         return self._has_word(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
 
     def _has_word(self, word: str) -> bool:
@@ -354,7 +356,7 @@ _RESERVE = re.compile(
     r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
     r"|claim(?:s|ed)?|argu(?:es?|ed)|contend(?:s|ed)?|insist(?:s|ed)?|maintain(?:s|ed) that|believ(?:es?|ed)|think|thinks|thought"
-    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+)\b",
+    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly)\b",
     re.IGNORECASE,
 )
 _AND_WILL = re.compile(
@@ -390,6 +392,9 @@ _PASSIVE = re.compile(rf"(?i:was|were|is|are) (?P<patient>{_NAMED}) (?P<verb>[a-
 _WHO = re.compile(rf"[Ww]ho (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) (?P<patient>{_NAMED})")
 _BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
 _WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+)")
+_WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
+_BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
+_NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
 # Verbs whose two sides may change places.
 _MUTUALS = """meet met marry married wed divorce divorced merge merged border fight fought play played face faced resemble equal
     join joined adjoin cross crossed share shared date dated know knew"""
@@ -441,6 +446,21 @@ def is_doubted(question: str, text: str) -> bool:
     [True, False]
     """
     return _DOUBT.search(text) is not None and _DOUBT.search(question) is None
+
+
+def names_only(question: str, text: str) -> bool:
+    """Whether a text only names what a question asks who did it: "a package for the creation of graphs" for "Who created it?".
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+    """
+    did = _WHO_DID.match(question)
+    if did is None or _BY_SOMEBODY.search(text):
+        return False
+    acts = [word for word in words(text) if statement(word).has(did[1])]
+    return bool(acts) and all(map(_NOUN_OF_ACT.fullmatch, acts))
 
 
 def is_unknown(question: str, text: str) -> bool:

@@ -29,6 +29,7 @@ from hlgraph.answer.constraints import (
     is_slight,
     is_unreal,
     lacking,
+    names_only,
     statement,
     weight,
 )
@@ -50,7 +51,7 @@ from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evide
 from hlgraph.retrieve.question.keywords import MONTHS
 from hlgraph.text import STOP_WORDS, content_words, fold, words
 
-# The kind of answer that a question asks for, by its question word.
+# The kind of answer that a question asks for.
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NEAR = 3  # number of words after "what" or "which" in which the noun is looked up that names the kind of answer
@@ -88,8 +89,14 @@ _BY_WORD = {
     "why": Expected.REASON,
 }
 _BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
-_PURPOSE_ASKED = re.compile(r"what\b.*\bfor\W*", re.IGNORECASE)
-_NAME_ASKED = re.compile(r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", re.IGNORECASE)
+_BY_QUESTION = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", Expected.NAME),
+        (r"what\b.*\bfor\W*$", Expected.PURPOSE),
+        (r"what(?: is| was|['’]s)\b(?: [\w’'-]+){0,3} number\b", Expected.NUMBER),
+    )
+)
 _BY_NOUN = {
     noun: kind
     for kind, nouns in {
@@ -119,6 +126,7 @@ _TIME = re.compile(
     r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
+    r"(?:first|second|third|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
@@ -170,8 +178,8 @@ def expected(question: str) -> Expected:
     ['person', 'time', 'number', 'any']
     """
     words = [fold(word) for word in _WORD.findall(question)]
-    if _NAME_ASKED.match(question) or _PURPOSE_ASKED.fullmatch(question.strip()):
-        return Expected.NAME if _NAME_ASKED.match(question) else Expected.PURPOSE
+    if whole := [kind for pattern, kind in _BY_QUESTION if pattern.match(question)]:
+        return whole[0]
     for at, word in enumerate(words):
         if word in _BY_WORD:
             return _BY_WORD[word]
@@ -199,10 +207,15 @@ _EXTENTS = {
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
 
-def _extent(question: str) -> re.Pattern[str]:
-    """What a text must have for a question "How long is ...?", which a number alone does not answer."""
+_SUM = re.compile(r"[$€£¥] ?\d|\d ?(?:[€£%]|(?:[mb]illion )?(?:euros?|dollars?|pounds?|percent)\b)|\b[A-Z]{3} \d")
+
+
+def _has_extent(question: str, text: str) -> bool:
+    """Whether a text has what a question "How long is ...?" asks for, which a number alone does not answer."""
     asked = _EXTENT_ASKED.search(question)
-    return re.compile(rf"\b(?:{_EXTENTS[fold(asked[1])]}|{_IS_OF})\b" if asked else "", re.IGNORECASE)
+    if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
+        return True
+    return re.search(rf"\b(?:{_EXTENTS[fold(asked[1])]}|{_IS_OF})\b", text, re.IGNORECASE) is not None
 
 
 def asks_for_several(question: str) -> bool:
@@ -274,30 +287,20 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
     if is_row(text):  # the cell under the label that is asked for
-        labels = Statements(cell.partition(": ")[0] for cell in text.split("; "))
+        cells = [cell.partition(": ")[::2] for cell in text.split("; ")]
+        is_counted = kind in (Expected.NUMBER, Expected.TIME)
+        labels = Statements(label for label, value in cells if not is_counted or any(map(str.isdigit, value)))
         return kind in _BY_NOUN.values() and any(map(labels.has, content_words(question)))
     if kind is Expected.PLACE:
+        place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
-        return any(map(before.has, constraints.words))
+        is_told = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
+        return is_told or any(map(before.has, constraints.words))
     return False
 
 
 _VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
-_WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
-_NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
-
-
-def _only_names(question: str, text: str, asked: Collection[str]) -> bool:
-    """Whether a text names what is asked and does not say it: "the creation of graphs" for who created it, "the latest version"."""
-    if _VERSION_ASKED.search(question):
-        return not has_expected(Expected.NUMBER, text, asked=asked)
-    did = _WHO_DID.match(question)
-    if did is None or re.search(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}", text):
-        return False
-    acts = [word for word in words(text) if statement(word).has(did[1])]
-    return bool(acts) and all(map(_NOUN_OF_ACT.fullmatch, acts))
-
-
+_WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
 _LIFE = re.compile(  # of a person, which does not say when something else was
     r"\((?:(?:born|b\.) [^()]{1,60}|[^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20}[–-][^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20})\)"
@@ -547,13 +550,14 @@ class _Pool:
         """Whether a text has what the question asks for."""
         return (
             _has_answer(self.question, self.kind, text, constraints)
-            and _extent(self.question).search(text) is not None
-            and not _only_names(self.question, text, self.asked)
+            and _has_extent(self.question, text)
+            and not names_only(self.question, text)
+            and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
         )
 
     def _are_names(self, constraints: Constraints) -> list[bool]:
-        """Which constraints are names or numbers; a word of a title is a name, however the question writes it."""
-        subjects = set[str]().union(*self.titles) - LIGHT
+        """Which constraints are names or numbers; if none, the words of titles: people write names in small letters."""
+        subjects = () if constraints.all != constraints.words else set[str]().union(*self.titles) - LIGHT
         return [word not in constraints.words or word in subjects for word in constraints.all]
 
     def ranked(self, most: int) -> list[tuple[int, ...]]:
@@ -565,8 +569,11 @@ class _Pool:
 
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
         """A chain with the answering piece first, and if several things are asked for, with further pieces."""
+        is_sure = self.kind is not Expected.ANY or len({self.sources[at] for at in chain}) == 1
         is_whole = self.has.all(axis=1) & self.has_kind & ~np.array(self.is_other)
-        first = max(chain, key=lambda at: (is_whole[at], self.may_join or self.is_named[at], self.asking[at], -at))
+        first = max(
+            chain, key=lambda at: (is_sure and is_whole[at], self.may_join or self.is_named[at], self.asking[at], -at)
+        )
         is_enough = not self.is_compound and bool((self.has[first] >= self.has[chain].any(axis=0)).all())
         others = [] if is_enough else [at for at in chain if at != first]
         if not self.may_join and self.is_named[first]:
@@ -585,8 +592,9 @@ class _Pool:
         """What a chain of pieces leaves unmet, and whether it has what is asked."""
         around = [part for at in places for part in places_of(self.evidence[at])]
         uncovered = Statements((self.evidence[at].text for at in places), places=around).unmet(constraints)
-        has_kind, is_whole = bool(self.has_kind[places[0]]), self._says_it_itself(constraints, places, uncovered)
-        return Chosen(places, uncovered, has_kind, is_whole, self.has_names and self.is_named[places[0]])
+        is_whole = self._says_it_itself(constraints, places, uncovered)
+        is_named = self.has_names and self.is_named[places[0]]
+        return Chosen(places, uncovered, bool(self.has_kind[places[0]]), is_whole, is_named)
 
     def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
         """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.

@@ -23,7 +23,7 @@ import numpy as np
 
 from hlgraph.errors import MissingExtraError, needs_extra
 from hlgraph.read.content import clean, clean_title, tolerated
-from hlgraph.read.print_order import CELL_BREAK, PrintedLine, in_reading_order, is_rtl
+from hlgraph.read.print_order import CELL_BREAK, PrintedLine, in_reading_order, is_page_number, is_rtl
 from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value, tables_in, woven
 from hlgraph.records import PAGE_BREAK
 
@@ -285,14 +285,15 @@ def _is_bold(page: PdfTextPage, at: int) -> bool:
 
 
 def _parts_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
-    """Two texts on one line with a wide gap between them, of which the right one has a label; none for other lines."""
+    """Two texts on one line with a wide gap between them, if the right one has a label or one is the number of the page."""
     boxes = [_box(page, first + at) for at in range(len(shown))]
     ends = [at for at, sign in enumerate(shown) if not sign.isspace()]
     gaps = [right for left, right in pairwise(ends) if boxes[right][0] - boxes[left][2] > _LEAST_GAP * height]
     if len(gaps) != 1:
         return ()
     parts = shown[: gaps[0]].strip(), shown[gaps[0] :].strip()
-    return parts if _LABELLED.match(parts[1]) and not is_value(parts[0]) else ()
+    is_labelled = _LABELLED.match(parts[1]) is not None and not is_value(parts[0])
+    return parts if is_labelled or any(map(is_page_number, parts)) else ()
 
 
 _PDFIUM = Lock()  # pdfium is not made for threads

@@ -249,6 +249,48 @@ def with_headings(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]
     ]
 
 
+def with_own_numbers(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]) -> list[str]:
+    """Pages whose number stands on a line of its own, where one of their first or last lines has it beside a running word.
+
+    Parameters
+    ----------
+    pages : texts with line breaks
+    printed : how the lines of each page look
+    """
+    beside = [
+        {"".join(line.text.split()): line.parts for line in lines if any(map(is_page_number, line.parts))}
+        for lines in printed
+    ]
+    counts = Counter(part for own in beside for parts in own.values() for part in {*parts} if not is_page_number(part))
+    parted = []
+    for page, own in zip(pages, beside, strict=True):
+        lines = page.split("\n")
+        for at in {*range(len(lines))[:_EDGE], *range(len(lines))[-_EDGE:]} if own else ():
+            parts = own.get("".join(lines[at].split()), ())
+            if any(counts[part] > 1 for part in parts):
+                lines[at] = "\n".join(parts)
+        parted.append("\n".join(lines))
+    return parted
+
+
+_PAGE = re.compile(r"(?:(?:[^\W\d_]{1,6}\.? )?\d{1,4}(?: ?(?:/|of|von|de|sur|van) ?\d{1,4})?)")
+
+
+def is_page_number(text: str) -> bool:
+    """Whether a text is the number of a page, such as "Page 3 of 9".
+
+    Parameters
+    ----------
+    text : words at a side of a page
+
+    Examples
+    --------
+    >>> [is_page_number(text) for text in ("3", "Page 3 of 9", "Balance 1,204.11")]
+    [True, True, False]
+    """
+    return _PAGE.fullmatch(text) is not None
+
+
 def _size(line: PrintedLine) -> float:
     return round(line.height * 2) / 2
 
@@ -297,7 +339,8 @@ def _with_headings(
 
 
 def _parted(line: PrintedLine | None, text: str) -> list[str]:
-    return [line.parts[0], "", line.parts[1], ""] if line and line.parts else [text]
+    is_row = line is None or not line.parts or any(map(is_page_number, line.parts))  # a thing and its price
+    return [text] if is_row or line is None else [line.parts[0], "", line.parts[1], ""]
 
 
 def _gap(printed: Sequence[PrintedLine], at: int) -> float:

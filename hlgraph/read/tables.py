@@ -683,9 +683,10 @@ class Grid:
 
     def __init__(self, rows: Sequence[Sequence[Cell]], *, produced: Produced) -> None:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
-        width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
+        columns = sorted({at for row in table for at, cell in row.items() if cell.text})
+        width = len(columns)
         produced.add_cells(len(table) * width)
-        full = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
+        full = [[row.get(at, _NO_CELL) for at in columns] for row in table]
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
@@ -852,8 +853,9 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
-    is_counted = all(_HAS_DIGIT.search(row[1].text) for row in table[1:])
-    return is_whole and not is_counted and not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
+    if not is_whole or all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+        return False
+    return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
 
 
 def _is_form(table: Sequence[Sequence[Cell]]) -> bool:

@@ -64,6 +64,11 @@ _REFERENCES = re.compile(
     r"|bibliograf[ií]a|références|referencias|referências|literatuur)\W*",
     re.IGNORECASE,
 )
+_OPEN = re.compile(  # a clause that its list completes
+    r"\b(?:by|of|for|to|with|from|in|on|at|if|when|that|the|a|an|and|or|is|are|be|must|may|durch|bei|mit|von|für|zu|wenn|dass|und|oder"
+    r"|der|die|das|ist|sind|wird|werden|par|de|à|pour|avec|si|que|por|para|con|door|met|van|voor)$",
+    re.IGNORECASE,
+)
 _QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
@@ -141,7 +146,7 @@ def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
     for unit, lead in parts:
         if last is not None and not (
             (is_lead(last.text) and lead.startswith(last.text))
-            or (last.kind is BlockKind.PROSE and lead == f"{last.text}:")
+            or ((last.kind is BlockKind.PROSE or _OPEN.search(last.text)) and lead == f"{last.text}:")
         ):
             yield last
         last = unit

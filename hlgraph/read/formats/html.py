@@ -139,8 +139,10 @@ def main_text(
         if mark_quotes:
             _mark_quotes(tree)
         _simplify(tree, produced)
-        if is_whole or not any(find(tree) for find in BODY_XPATH):
+        main = next((part for find in BODY_XPATH for part in find(tree)), None)
+        if is_whole or main is None:
             _make_article(tree)
+        _free(tree.find("body") if main is None else main)
         if is_whole:
             _keep_all(tree)
         extracted, text, lost = _extracted(tree)
@@ -597,6 +599,23 @@ def _keep_all(tree: HtmlElement) -> None:
             element.tag = "span"
 
 
+def _free(main: HtmlElement | None) -> None:
+    """Remove names of classes in the main part that the extraction takes for signs of boilerplate by a part of a word, in place.
+
+    "meta" of a recipe, "rating-scale" and "options" are content; a part named as a menu or a footer is, keeps its name.
+    """
+    for element in (
+        () if main is None else main.iterdescendants("div", "li", "ol", "p", "section", "span", "table", "td", "ul")
+    ):
+        for name in ("class", "id"):
+            if (
+                name in element.attrib
+                and not _BESIDE.search(element.attrib[name])
+                and not _SHED.search(element.attrib[name])
+            ):
+                del element.attrib[name]
+
+
 def _strip(parent: HtmlElement) -> None:
     """Put the content of the children that are marked to be stripped in their place.
 
@@ -659,6 +678,12 @@ _MAIN = "//main[not(ancestor::main)] | //*[@role='main'][not(self::main or ances
 _BESIDE = re.compile(
     r"(?<![a-z])(?:(?:side|nav|tool)?bar|banner|breadcrumbs?|comments?|cookies?|footer|header|menu|nav|navigation|promo|related"
     r"|share|sidebar|social|teaser|widget)(?![a-z])",
+    re.IGNORECASE,
+)
+_SHED = re.compile(
+    r"(?<![a-z])(?:ad|ads|advert\w*|author|byline|consent|criteo|dfp\w*|hidden|hide|modal|newsletter|noprint|outbrain|pager|pagination"
+    r"|paywall|popup|premium|print|promoted|recommend\w*|reply|sponsor\w*|subscri\w+|taboola|tags?|timestamp|toc|toolbox|tooltip|viral)"
+    r"(?![a-z])|taboola|outbrain|shar(?:e|ing)|social|navbox|akismet",
     re.IGNORECASE,
 )
 _CONTENT = (
@@ -889,11 +914,16 @@ def _own(table: HtmlElement) -> Iterator[HtmlElement]:
 
 
 def _is_frame(table: HtmlElement) -> bool:
-    """Whether a table only places what is in it: without labels, with headings, lists, tables or several paragraphs in a cell."""
+    """Whether a table only places what is in it: headings, lists, tables or several paragraphs, without labels or names beside."""
     cells = [each for each in _own(table) if each.tag in ("td", "th")]
     if any(each.tag == "th" for each in cells) or table.find("caption") is not None:
         return False
-    return table.get("role") in ("none", "presentation") or any(_holds_parts(cell) for cell in cells)
+    if table.get("role") in ("none", "presentation"):
+        return True
+    firsts = [next(iter(row), None) for row in _own(table) if row.tag == "tr" and len(row) > 1]
+    are_names = len(firsts) > 1 and all(each is not None and 0 < len(_words(each)) <= _LONGEST_NAME for each in firsts)
+    is_listed = are_names and not any(_holds_parts(each) for each in firsts if each is not None)
+    return not is_listed and any(_holds_parts(cell) for cell in cells)
 
 
 def _holds_parts(cell: HtmlElement) -> bool:

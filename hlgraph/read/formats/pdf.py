@@ -16,7 +16,14 @@ from hlgraph.read.content import Origin, clean, clean_title, given_title, parser
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import PrintedLine, has_rtl, rejoined, with_headings, without_running_lines
+from hlgraph.read.print_order import (
+    PrintedLine,
+    has_rtl,
+    rejoined,
+    with_headings,
+    with_own_numbers,
+    without_running_lines,
+)
 from hlgraph.read.tables import has_short_lines, may_have_table
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
@@ -102,13 +109,15 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
                 _content(page)  # raises an error if it is damaged, of which pdfium says nothing
             lines, count_here = _entries(page) if texts is None or texts.has_notes(index) else ([], 0)
             comments += count_here
-            pages.append("\n\n".join(filter(None, (text, *lines))))
         printed.append([])
         with tolerated():
             printed[-1] = texts.printed(index) if texts and text and not has_rtl(text) else []
+        pages.append("\n\n".join(filter(None, (text, *lines))))
         produced.add(pages[-1])  # a small file can repeat one long page a thousand times
     # a line of a page that begins with "# " is code, no heading of Markdown
-    plain = [_NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(pages))]
+    plain = [
+        _NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(with_own_numbers(pages, printed)))
+    ]
     return with_headings(plain, printed), comments
 
 

@@ -491,6 +491,13 @@ def test_a_part_of_a_plain_text_is_headed_by_its_number_and_name() -> None:
         "Hire, 3. Refunds: None.",
         "Hire, 3. Refunds: Half.",
     ]
+    after = "(1) Das Jahr ist lang.\n\n2. Fuel\n\nNone is left."
+    assert texts(after, title="Hire")[1] == "Hire, 2. Fuel: None is left."
+    article = "§ 2 Mitglieder\n\n(1) Die Mitgliedschaft endet durch\n    a) Austritt,\n    b) Tod.\n"
+    assert texts(article, title="Satzung") == [
+        "Satzung, § 2 Mitglieder: Die Mitgliedschaft endet durch: Austritt,",
+        "Satzung, § 2 Mitglieder: Die Mitgliedschaft endet durch: Tod.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,15 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert (table.head, table.rows[1]) == (["", ""], ["Finnish", "fluent"])
     assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
     assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
+    assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
 
 
 def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     form = grid("Name | Ilse Tarn | Born | 4 May 1971", "Boat | Merle | Length | 9.4 m", "Insured | yes |  | ")
     assert form.head == ["", ""]
     assert form.rows[1:] == [["Born", "4 May 1971"], ["Boat", "Merle"], ["Length", "9.4 m"], ["Insured", "yes"]]
+    beside = grid("Customer | Oda |  | Date | 2024-05-02", "Number | 10442 |  | Due | 2024-06-01")
+    assert beside.rows == [["Customer", "Oda"], ["Date", "2024-05-02"], ["Number", "10442"], ["Due", "2024-06-01"]]
     people = grid("Name | Born | Town | Age", "Ada | 1971 | Sarn | 40", "Ben | 1980 | Tolk | 31")
     assert people.head == ["Name", "Born", "Town", "Age"]
 

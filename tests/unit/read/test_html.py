@@ -539,3 +539,26 @@ def test_lists_beside_each_other_whose_classes_name_levels_are_in_each_other(tmp
         "## Pump\n\nAll of this.\n\n- Never while it runs:\n  - open it\n    - at all\n  - touch it\n- Clean it.\n\n"
         "**Do not run.**\n\nEnd."
     )
+
+
+def test_names_with_paragraphs_beside_them_are_no_frame(tmp_path: Path) -> None:
+    rows = "".join(
+        f"<tr><td>{name}</td><td><p>It runs {name}.</p><p>Then it stops.</p></td></tr>" for name in ("query", "graph")
+    )
+    found = only(tmp_path / "p.html", f"<html><body><h1>Tools</h1><table>{rows}</table><p>End.</p></body></html>")
+    assert isinstance(found, Document)
+    assert "| query | It runs query. Then it stops. |" in found.text
+
+
+def test_a_part_of_the_main_text_keeps_its_words_whatever_its_class_resembles(tmp_path: Path) -> None:
+    parts = "".join(
+        f"<div class='{name}'><p>The {name} of {at} pumps.</p></div>"
+        for at, name in enumerate(
+            ("meta", "rating-scale", "options", "expand-all", "message", "slide-one", "attachment", "barrel")
+        )
+    )
+    page = PAGE.replace("<h2>Service", f"{parts}<div class='share-buttons'><p>Tell it on.</p></div><h2>Service")
+    found = only(tmp_path / "p.html", page)
+    assert isinstance(found, Document)
+    assert [found.text.count(f" of {at} pumps.") for at in range(8)] == [1] * 8
+    assert "Tell it on" not in found.text

@@ -12,6 +12,7 @@ import openpyxl
 import pptx
 import pytest
 from office_files import paragraph, shape, slide_file, word_file
+from openpyxl.styles import Font
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
@@ -473,3 +474,19 @@ def test_a_style_without_a_pattern_is_no_reason_to_refuse_a_workbook(tmp_path: P
     assert isinstance(found, Document)
     assert isinstance(whole, Document)
     assert found.text == whole.text
+
+
+def test_a_bold_row_is_the_header_of_two_columns_of_words(tmp_path: Path) -> None:
+    sheets = {}
+    for is_bold in (True, False):
+        made = openpyxl.Workbook()
+        for row in (["Code", "Meaning"], ["A", "accepted"], ["R", "rejected"]):
+            made.active.append(row)
+        for cell in made.active[1]:
+            cell.font = Font(bold=is_bold)
+        out = io.BytesIO()
+        made.save(out)
+        found = only(tmp_path / "a.xlsx", out.getvalue())
+        assert isinstance(found, Document)
+        sheets[is_bold] = found.text.splitlines()[2]
+    assert sheets == {True: "| Code | Meaning |", False: "|  |  |"}

@@ -1,4 +1,5 @@
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
@@ -655,3 +656,23 @@ def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_pa
         "# Pump K7\n\n## 1 Safety of all the people in the house\n\nNever open it.\nKeep it dry.\n\nMind the belt.\n\n"
         "#### 1.2 Limits\n\nIt stops at 7 bar.\n\nDo not touch the terminals.\n\nTorvik Tools AS\n\nDue: 11 April 2024"
     )
+
+
+def test_the_number_of_a_page_at_the_other_side_of_a_running_word_goes(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    for number, text in enumerate(("It was dry.", "It was wet.", "Single room"), 1):
+        page.drawString(60, 30, "Confidential")
+        page.drawRightString(530, 30, str(number))
+        page.drawString(60, 700, text)
+        page.drawRightString(300, 700, "89" if number == 3 else "")
+        page.drawString(60, 680, "Mind the gap.")
+        page.drawString(60, 660, "And the belt.")
+        page.drawString(60, 640, "And the hook.")
+        page.showPage()
+    page.save()
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.text.count("Confidential") == 1
+    assert not re.search(r"^\d$", found.text, re.MULTILINE)
+    assert "Single room 89" in found.text
