@@ -262,6 +262,7 @@ def test_what_is_killed_at_any_moment_loses_nothing_and_pays_for_its_calls_under
     assert set(Counter(paid(tmp_path / "many")).values()) == {1}
 
 
+@pytest.mark.thorough
 def test_an_ingest_whose_caller_is_killed_goes_on_without_paying_again(
     tmp_path: Path, server: ChatServer, alone: tuple[object, int]
 ) -> None:
