@@ -394,6 +394,7 @@ _BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<age
 _WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+)")
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
+_SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
 # Verbs whose two sides may change places.
 _MUTUALS = """meet met marry married wed divorce divorced merge merged border fight fought play played face faced resemble equal
@@ -603,7 +604,14 @@ def _is_reversed(question: str, text: str) -> bool:
 
 
 def _has_no_agent(question: str, text: str) -> bool:
-    """Whether a question asks who did something, and a text has it in the passive without "by"."""
+    """Whether a question asks who did something, and a text has it in the passive without "by".
+
+    In "built by Ada Falk and renovated in 2016" only the first verb has an agent.
+    """
+    if did := _WHO_DID.match(question):
+        second = [match for match in _SECOND_VERB.finditer(text) if _is_form(match[1], did[1])]
+        if second and not any(re.search(r"\bby\b", match[2]) for match in second):
+            return True
     match = _WHO.search(question)
     if match is None or re.search(r"\bby\b", text):
         return False
