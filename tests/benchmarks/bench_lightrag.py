@@ -144,7 +144,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         lightrag(given.lightrag, Path(folder), url) as theirs,
-        running(Path(folder) / "hlgraph") as ours,
+        running(Path(folder) / "hlgraph", variables={"HLGRAPH_CACHE": f"{folder}/cache"}) as ours,  # no vector is known
     ):
         compare(theirs, ours, rows=rows, questions=questions)
     models.shutdown()
