@@ -2,7 +2,7 @@
 import Graph from "graphology";
 import forceAtlas2 from "graphology-layout-forceatlas2";
 import Sigma from "sigma";
-import { EdgeLineProgram } from "sigma/rendering";
+import { EdgeLineProgram, NodePointProgram } from "sigma/rendering";
 import { get, route, withQuery, type CommunitiesFound, type Community, type MapFound } from "./api";
 import { count, counted, h, isAborted, loaded, partly, replace, say, shownOf, type Child } from "./dom";
 import { pages } from "./entity";
@@ -137,15 +137,26 @@ function begin(view: View, canvas: HTMLElement): void {
     renderer = new Sigma(graph, canvas, {
       labelFont: getComputedStyle(document.body).fontFamily, labelColor: { color: ink }, labelSize: 13, labelWeight: "500", labelDensity: 0.6, labelGridCellSize: 110,
       labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, hideEdgesOnMove: graph.size > 3000, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
-      edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line",
+      edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line", nodeProgramClasses: { circle: NodePointProgram },
     });
   } catch {
     replace(state, "This browser draws no WebGL; the lists name the same entities.");
     return;
   }
   view.signal.addEventListener("abort", () => renderer.kill());
+  hoverAtRest(renderer);
   interact(canvas, map, graph, renderer);
   layOut(view, graph, state);
+}
+
+/** Look for the node under the mouse only while nothing is dragged: each look waits until the picture is drawn. */
+function hoverAtRest(renderer: Sigma): void {
+  const captor = renderer.getMouseCaptor();
+  const hovers = captor.listeners("mousemove");
+  captor.removeAllListeners("mousemove");
+  captor.on("mousemove", (at) => {
+    if (!captor.isMouseDown) for (const hover of hovers) hover(at);
+  });
 }
 
 /** Lay the graph out between frames, so that the page answers meanwhile. */
