@@ -14,6 +14,7 @@ const MOST = 2_000; // nodes at once; the rest is in the maps of the communities
 const MOST_EDGES = 10_000;
 const BEGINNING = 500;
 const SLICE_MS = 14; // of layout between two frames
+const CLICK_MOVES = 3; // that sigma allows in a click
 
 export async function mapView(view: View): Promise<void> {
   const community = view.query.get("community") ?? "";
@@ -132,11 +133,12 @@ function begin(view: View, canvas: HTMLElement): void {
   const graph = graphOf(map);
   const ink = getComputedStyle(document.body).color;
   const state = canvas.parentElement!.querySelector(".map-state")!;
+  const isLarge = graph.order > 800 || graph.size > 3_000;
   let renderer: Sigma;
   try {
     renderer = new Sigma(graph, canvas, {
       labelFont: getComputedStyle(document.body).fontFamily, labelColor: { color: ink }, labelSize: 13, labelWeight: "500", labelDensity: 0.6, labelGridCellSize: 110,
-      labelRenderedSizeThreshold: 7, hideLabelsOnMove: graph.order > 800, hideEdgesOnMove: graph.size > 3000, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
+      labelRenderedSizeThreshold: 7, hideLabelsOnMove: isLarge, hideEdgesOnMove: isLarge, minCameraRatio: 0.03, maxCameraRatio: 4, defaultDrawNodeHover: drawHover, zIndex: true,
       edgeProgramClasses: { line: EdgeLineProgram }, defaultEdgeType: "line", nodeProgramClasses: { circle: NodePointProgram },
     });
   } catch {
@@ -144,19 +146,16 @@ function begin(view: View, canvas: HTMLElement): void {
     return;
   }
   view.signal.addEventListener("abort", () => renderer.kill());
-  hoverAtRest(renderer);
+  if (isLarge) dragLightly(canvas, renderer);
   interact(canvas, map, graph, renderer);
   layOut(view, graph, state);
 }
 
-/** Look for the node under the mouse only while nothing is dragged: each look waits until the picture is drawn. */
-function hoverAtRest(renderer: Sigma): void {
+/** Draw the nodes alone while a large map is dragged: each other layer would be composed anew in every picture. */
+function dragLightly(canvas: HTMLElement, renderer: Sigma): void {
   const captor = renderer.getMouseCaptor();
-  const hovers = captor.listeners("mousemove");
-  captor.removeAllListeners("mousemove");
-  captor.on("mousemove", (at) => {
-    if (!captor.isMouseDown) for (const hover of hovers) hover(at);
-  });
+  captor.on("mousemovebody", () => canvas.classList.toggle("dragged", captor.isMouseDown && captor.draggedEvents > CLICK_MOVES));
+  captor.on("mouseup", () => canvas.classList.remove("dragged"));
 }
 
 /** Lay the graph out between frames, so that the page answers meanwhile. */
