@@ -43,6 +43,7 @@ _NO_HASH = hashlib.sha256(b"no key has this hash").hexdigest()
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _REFRESH_SECONDS = 10.0  # between two fetches of the issuer's keys because of an unknown one
 _WAIT_SECONDS = 10.0
+_LOOK_SECONDS = 0.1  # between two looks for the first key
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS api_key (id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, corpora TEXT NOT NULL,
     rights TEXT NOT NULL, groups TEXT NOT NULL, created TEXT NOT NULL, expires REAL, revoked TEXT);
@@ -207,7 +208,7 @@ class Keys:
 
     def __init__(self, state: StateFile) -> None:
         self._state = state
-        self._has_any = False
+        self._has_any, self._looked = False, -_LOOK_SECONDS
 
     def add(
         self,
@@ -250,6 +251,7 @@ class Keys:
                 "INSERT INTO api_key VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
                 (identity, name, _hash(secret), *map(json.dumps, (names, chosen, sorted(set(groups)))), now(), expires),
             )
+        self._has_any = True
         key = next(key for key in self.list() if key.id == identity)
         return f"hlg_{identity}_{secret}", key
 
@@ -284,8 +286,12 @@ class Keys:
 
     @property
     def has_any(self) -> bool:
-        """Whether there is a key, or was one: a server whose keys are all revoked is not open again."""
-        if not self._has_any:  # no key is ever removed
+        """Whether there is a key, or was one: a server whose keys are all revoked is not open again.
+
+        A key that another process adds is seen within a tenth of a second.
+        """
+        if not self._has_any and time.monotonic() - self._looked >= _LOOK_SECONDS:  # no key is ever removed
+            self._looked = time.monotonic()
             with self._state.reading() as connection:
                 self._has_any = connection.execute("SELECT 1 FROM api_key LIMIT 1").fetchone() is not None
         return self._has_any

@@ -8,6 +8,7 @@ import ctypes
 import gc
 import gzip
 import hashlib
+import itertools
 import multiprocessing
 import os
 import re
@@ -253,6 +254,11 @@ class Shell:
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
         self._server = server
+        self._process, self._numbers = uuid.uuid4().hex[:20], itertools.count()
+
+    def _new(self) -> str:
+        """An id of a request, which no other process gives."""
+        return f"{self._process}{next(self._numbers):012x}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See the protocol of ASGI."""
@@ -261,7 +267,7 @@ class Shell:
             return
         headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"").decode("latin-1")
-        identity = given if 1 <= len(given) <= 128 and given.isascii() and given.isprintable() else uuid.uuid4().hex
+        identity = given if 1 <= len(given) <= 128 and given.isascii() and given.isprintable() else self._new()
         start, status, is_begun = time.perf_counter(), 500, False
 
         async def sent(message: Message) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -43,6 +43,7 @@ _WAIT_SECONDS: Final = 5.0  # that a write waits for the write lock
 _BATCH_CHARACTERS: Final = 8_000_000  # of uploaded documents that are in memory at once
 _MOST_OPENED, _MOST_FACTS = 200, 200  # entities that a search for a path opens, and facts of each
 _MOST_IDS: Final = 20  # in a line of the audit
+_VIEWS: Final = 256  # of corpora by callers that are kept: making one costs a tenth of a search
 
 
 class Event(NamedTuple):
@@ -124,6 +125,7 @@ class Service:
         self.records = Records(self)
         self.ingests = Ingests(self)
         self._runner = Runner(self.jobs, self.ingests.run_job, lanes=lanes)
+        self._view = lru_cache(_VIEWS)(self._viewed)
 
     def start(self) -> None:
         """Begin to run jobs."""
@@ -178,7 +180,13 @@ class Service:
         if not who.sees(corpus) or (self._corpora is not None and corpus not in self._corpora):
             raise _unknown(corpus)
         who.check(right)
-        return self.graph.in_corpus(corpus)
+        return self._view(corpus, (), False)
+
+    def _viewed(self, corpus: str, groups: tuple[str, ...], operates: bool) -> HLGraph:
+        graph = self.graph.in_corpus(corpus)
+        if groups:
+            return graph.as_caller(set(groups))
+        return graph.as_operator() if operates else graph
 
     def asked(self, who: Principal, corpus: str) -> HLGraph:
         """The corpus as the caller sees it.
@@ -187,10 +195,8 @@ class Service:
         ----------
         who, corpus : the caller and the corpus
         """
-        graph = self.corpus(who, corpus, right="read")
-        if who.groups:
-            return graph.as_caller(set(who.groups))
-        return graph.as_operator() if who.has("operate") else graph
+        self.corpus(who, corpus, right="read")
+        return self._view(corpus, who.groups, who.has("operate"))
 
     def whole(self, who: Principal, corpus: str) -> HLGraph:
         """The corpus, for what lists all of it. Raises AccessError for a caller who may not see every source.
@@ -914,15 +920,9 @@ def _one_name(corpus: str) -> Iterator[None]:
 
 
 def _options(asked: shapes.Asked) -> dict[str, Any]:
-    """The arguments that searches and answers share."""
-    return {
-        "strategy": asked.strategy,
-        "unit": asked.unit,
-        "where": asked.where,
-        "diversity": asked.diversity,
-        "tabular": asked.tabular,
-        "as_of": asked.as_of,
-    }
+    """The arguments that searches and answers share, where they are not None."""
+    names = ("strategy", "unit", "where", "diversity", "tabular", "as_of")
+    return {name: value for name in names if (value := getattr(asked, name)) is not None}
 
 
 def _answer_options(asked: shapes.AnswerAsked) -> dict[str, Any]:
