@@ -103,7 +103,7 @@ def sources_of(names: Sequence[str], *, corpus: str, graph: GraphStore) -> list[
     covered = sorted({each for name in names if name not in uris for each in (name, *names_of(name))})
     if not covered:
         return list(sources.values())
-    if len(covered) > _MOST_NAMES:
+    if len(covered) > _MOST_COVERED:
         return filtered(None, corpus=corpus, graph=graph)
     inside = [each for name in covered for each in (f"{name}#", name) if each.endswith(("#", "/"))]
     ranges = [And((Compare("uri", Op.GE, each), Compare("uri", Op.LT, _following(each)))) for each in inside]
@@ -111,7 +111,7 @@ def sources_of(names: Sequence[str], *, corpus: str, graph: GraphStore) -> list[
     return list({**sources, **by_id(graph.find(Kind.SOURCE, Scope(corpus, where)), Source)}.values())
 
 
-_MOST_NAMES = 100  # of a filter by uri, whose cost grows with them
+_MOST_COVERED = 100  # names of a filter by uri, whose cost grows with them
 
 
 def _following(prefix: str) -> str:

@@ -97,7 +97,12 @@ def test_only_what_is_named_is_read(
 
 
 def test_one_unknown_name_and_nothing_is_deleted(graph: HLGraph) -> None:
-    for names in (["docs/a.txt", "rows.jsonl#r9"], ["doc"], ["rows.json"]):
+    for names in (
+        ["docs/a.txt", "rows.jsonl#r9"],
+        ["doc"],
+        ["rows.json"],
+        ["docs", *map("docs/{}.md".format, range(400))],
+    ):
         with pytest.raises(errors.UnknownNameError, match="nothing was deleted"):
             graph.delete(names)
     assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 5
