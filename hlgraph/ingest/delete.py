@@ -37,7 +37,7 @@ from hlgraph.read import is_covered, source_uri
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import accounts_folder
 from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
-from hlgraph.where import check_fields, matches, parse, source_values, to_text
+from hlgraph.where import And, Compare, In, Op, Or, check_fields, matches, parse, source_values, to_text
 
 if TYPE_CHECKING:
     from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
@@ -87,6 +87,36 @@ def names_of(name: str) -> set[str]:
     path, mark, row = name.partition("#")
     whole = full_name(name)
     return {whole, f"{whole}/", f"{full_name(path)}{mark}{row}" if path else name}
+
+
+def sources_of(names: Sequence[str], *, corpus: str, graph: GraphStore) -> list[Source]:
+    """The stored sources that :func:`named` may choose for these names. Others are read only for many names that are no uris.
+
+    Parameters
+    ----------
+    names : names given by the caller
+    corpus, graph : the corpus, and the graph store
+    """
+    ids = [each for name in dict.fromkeys(names) for each in source_ids(corpus, name)]
+    sources = by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source)
+    uris = {source.uri for source in sources.values()}
+    covered = sorted({each for name in names if name not in uris for each in (name, *names_of(name))})
+    if not covered:
+        return list(sources.values())
+    if len(covered) > _MOST_COVERED:
+        return filtered(None, corpus=corpus, graph=graph)
+    inside = [each for name in covered for each in (f"{name}#", name) if each.endswith(("#", "/"))]
+    ranges = [And((Compare("uri", Op.GE, each), Compare("uri", Op.LT, _following(each)))) for each in inside]
+    where = Or((In("uri", tuple(covered)), *ranges))
+    return list({**sources, **by_id(graph.find(Kind.SOURCE, Scope(corpus, where)), Source)}.values())
+
+
+_MOST_COVERED = 100  # names of a filter by uri, whose cost grows with them
+
+
+def _following(prefix: str) -> str:
+    """The first text after all texts with a prefix."""
+    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
 
 
 def named(
@@ -423,12 +453,7 @@ class Deletion:
             for name in names
         }
         known = {name for name, key in keys.items() if key in noted or resumed[name] or name in absent}
-        distinct = dict.fromkeys(names)
-        ids = [each for name in distinct for each in source_ids(corpus, name)]
-        sources = list(by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source).values())
-        if len(sources) < len(distinct):  # otherwise all names are uris: no need to scan a large corpus
-            sources = filtered(None, corpus=corpus, graph=graph)
-        by_name = named(sources, names, corpus=corpus, gone=known)
+        by_name = named(sources_of(names, corpus=corpus, graph=graph), names, corpus=corpus, gone=known)
         refuse_held([source for items in by_name.values() for source in items], corpus, stores=self.opened.stores)
         chosen = {keys[name]: [source.id for source in items] for name, items in by_name.items()}
         return chosen, _gone(chosen, noted).union(*resumed.values())

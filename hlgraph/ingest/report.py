@@ -189,7 +189,7 @@ def _lines(report: Report) -> list[str]:
         f"{report.sources_unchanged} unchanged, {report.sources_removed} removed, {len(report.failed)} failed",
     ]
     if report.sources_gone:
-        lines.append(f"removed before: {report.sources_gone} sources, by this command when it was interrupted")
+        lines.append(f"removed before: {report.sources_gone} sources, by an earlier run of this command")
     if report.kept_in_history:
         lines.append(
             f"history: the text of {report.kept_in_history} removed sources is kept; to erase it: hlgraph delete URI --history"

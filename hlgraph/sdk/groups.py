@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.ingest.delete import filtered, named
+from hlgraph.ingest.delete import filtered, named, sources_of
 from hlgraph.ingest.history import record, synchronise
 from hlgraph.persist.assemble import Extracted, assemble
 from hlgraph.persist.compare import ChunkPlan, Comparison
@@ -102,10 +102,12 @@ class Groups:
         is_kept = synchronise(self.stores, self.corpus)
         with graph.lock(self.corpus) as pending:
             resume(pending, self.stores, corpus=self.corpus)
-            sources = filtered(parsed(where), corpus=self.corpus, graph=graph)
             if names:
+                sources = sources_of(names, corpus=self.corpus, graph=graph)
                 chosen = named(sources, names, corpus=self.corpus, did="changed")
                 sources = list({source.id: source for some in chosen.values() for source in some}.values())
+            else:
+                sources = filtered(parsed(where), corpus=self.corpus, graph=graph)
             changed = [source for source in sources if source.metadata.get(ACL, ()) != groups]
             if changed:
                 batch = [Extracted(_comparison(source, groups), ChunkPlan(), ()) for source in changed]

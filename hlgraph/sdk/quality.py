@@ -18,7 +18,7 @@ from hlgraph.evaluate.statistics import Share, wilson
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.wording import objection
 from hlgraph.ids import checksum
-from hlgraph.ingest.delete import named
+from hlgraph.ingest.delete import filtered, named, sources_of
 from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.executor import Executor
 from hlgraph.records import Chunk, Kind, Source, Statement
@@ -317,10 +317,12 @@ class Quality:
         if not 0 < share <= 1:
             raise InputError(f"share is {share}; choose a number above 0, at most 1")
         existing(self.stores.graph, self.settings.corpus)
-        sources = list(by_id(self.stores.graph.find(Kind.SOURCE, Scope(self.settings.corpus)), Source).values())
+        graph, corpus = self.stores.graph, self.settings.corpus
         if uris:
-            by_name = named(sources, uris, corpus=self.settings.corpus, did="measured")
+            by_name = named(sources_of(uris, corpus=corpus, graph=graph), uris, corpus=corpus, did="measured")
             sources = list({item.id: item for items in by_name.values() for item in items}.values())
+        else:
+            sources = filtered(None, corpus=corpus, graph=graph)
         coverages: list[SourceCoverage] = []
         with progress.step("cover", len(sources), unit="sources"):
             for part in batched(sources, _SOURCES_AT_ONCE):

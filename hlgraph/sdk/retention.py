@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.ingest.delete import filtered, full_name, named
+from hlgraph.ingest.delete import filtered, full_name, named, sources_of
 from hlgraph.ingest.receipts import Receipt, joined, read_receipts, retention_of
 from hlgraph.persist.journal import resume
 from hlgraph.read import is_covered
@@ -83,12 +83,13 @@ class Holds:
                 raise InputError(
                     f"corpus {corpus!r} has a hold {name!r} already; choose another name, or release it first"
                 )
-            sources = filtered(chosen, corpus=corpus, graph=graph)
-            names: list[str] = []
+            names = [uris] if isinstance(uris, str) and uris else list(uris)
             if chosen is None:
-                by_name = named(sources, [uris] if isinstance(uris, str) else list(uris), corpus=corpus, did="held")
+                by_name = named(sources_of(names, corpus=corpus, graph=graph), names, corpus=corpus, did="held")
                 sources = [source for some in by_name.values() for source in some]
                 names = [_stored_name(each, some) for each, some in by_name.items()]
+            else:
+                sources = filtered(chosen, corpus=corpus, graph=graph)
             text = "" if chosen is None else to_text(chosen)
             if not sources:
                 raise InputError(f"no source of corpus {corpus!r} matches {text}; there is nothing to hold")

@@ -375,8 +375,15 @@ def matches(where: Where, values: Mapping[str, MetadataValue]) -> bool:
             return not matches(Compare(where.field, Op.EQ, where.value), values)
     actual = values.get(where.field, ())
     elements = actual if isinstance(actual, tuple) else (actual,)
-    op, wanted = (Op.EQ, where.values) if isinstance(where, In) else (where.op, (where.value,))
-    return any(_holds(op, element, value) for element in elements for value in wanted)
+    return any(_is_met(where, element) for element in elements)
+
+
+def _is_met(where: Compare | In, element: Scalar) -> bool:
+    if isinstance(where, Compare):
+        return _holds(where.op, element, where.value)
+    if isinstance(element, str):  # equals no other type; the groups of a caller may be many
+        return element in where.values
+    return any(_holds(Op.EQ, element, value) for value in where.values)
 
 
 _TESTS: Mapping[Op, Callable[[Any, Any], bool]] = {

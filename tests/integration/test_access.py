@@ -470,6 +470,7 @@ DROPPED: dict[str, tuple[Any, str, Any]] = {
 }
 LARGE = {"the scope of a match", "the published thresholds"}
 PAST = {"the versions of the corpus"}
+LISTED = {"the scope of a page", "the scope of the parts of an export"}
 
 
 @pytest.mark.parametrize("what", DROPPED)
@@ -483,6 +484,8 @@ def test_the_kit_sees_what_is_dropped(opened: Opened, monkeypatch: pytest.Monkey
                 if what in PAST:
                     calls = [*questions(strategies=("statement",), modes=("vector",))]
                     seen = past_leaks(graph, history, opened=opened, moments=moments, calls=calls)
+                elif what in LISTED:
+                    seen = leaks(graph, history, opened=opened, calls=[*exports(seed), *listings()])
                 else:
                     seen = _seen_by_the_kit(graph, history, opened, large=what in LARGE, seed=seed)
                 if next(seen, None):

@@ -19,7 +19,7 @@ from hlgraph.records import Document, Entity, Fact, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.protocols import Scope
 from hlgraph.testing.embedder import WordEmbedder
-from hlgraph.testing.leakage import CALLERS, History, every_call, leaks, past_leaks
+from hlgraph.testing.leakage import CALLERS, History, every_call, leaks, listings, past_leaks, questions
 from hlgraph.where import Caller
 
 MODES = ("vector", "text", "hybrid")
@@ -65,7 +65,7 @@ def test_nothing_leaks_on_servers(
     }
     calls = every_call(strategies=STRATEGIES, modes=cases(("text",), MODES), seed=seed)
     found = list(leaks(graph, history, opened=embedded, calls=calls))
-    calls = every_call(strategies=("auto",), modes=("vector",), seed=seed)
+    calls = [*questions(strategies=("auto",), modes=("vector",), seed=seed), *listings()]
     found += past_leaks(graph, history, opened=embedded, moments=moments, calls=calls)
     assert [leak for leak in found if leak.part in parts] == []  # steps name where they ran
 
@@ -93,15 +93,18 @@ def test_entities_and_facts_are_named_as_the_sources_of_a_scope_name_them(
 
 
 def test_a_corpus_needs_a_caller_from_the_moment_that_a_source_names_a_group(graph: HLGraph) -> None:
-    graph.ingest([Document("doc:1", "Mara Quill left Tessing."), Document("doc:2", "Ivo Brandt left Tessing.")])
+    said = ("Mara Quill left Tessing.", "Ivo Brandt left Tessing.")
+    graph.ingest([Document(f"file:///papers/{at}", text) for at, text in enumerate(said, 1)])
     assert len(graph.search("Who left Tessing?", strategy="statement").evidence) == 2
-    graph.groups.set("works", uris="doc:1")
+    graph.groups.set("works", uris="/papers/1")
     for ask in (graph.search, graph.answer):
         with pytest.raises(AccessError):
             ask("Who left Tessing?")
     view = graph.as_caller({"works"})
-    assert [piece.source.uri for piece in view.search("Who left Tessing?", strategy="statement").evidence] == ["doc:1"]
-    graph.groups.clear(uris="doc:1")
+    assert [piece.source.uri for piece in view.search("Who left Tessing?", strategy="statement").evidence] == [
+        "file:///papers/1"
+    ]
+    assert graph.groups.clear(uris="/papers") == 1
     assert len(graph.search("Who left Tessing?", strategy="statement").evidence) == 2
     assert view.search("Who left Tessing?", strategy="statement").evidence == ()
 

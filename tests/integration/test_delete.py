@@ -8,8 +8,9 @@ import sqlite3
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ import hlgraph
 from hlgraph import errors
 from hlgraph.ingest.delete import Remover
 from hlgraph.models.cache import CachedEmbedder
-from hlgraph.records import Document
+from hlgraph.records import Document, Record, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores import trace
+from hlgraph.stores.embedded.graph import EmbeddedGraphStore
 from hlgraph.testing.embedder import WordEmbedder
 
 _FIVE = ["docs/a.txt", "docs/inner/b.txt", "rows.jsonl#r0", "rows.jsonl#r1", "rows.jsonl#r2"]
@@ -58,8 +60,49 @@ def test_names(graph: HLGraph, names: list[str], count: int) -> None:
     assert not [item for item in graph.check() if not item.is_fine]
 
 
+@pytest.mark.parametrize(
+    ("name", "uris"),
+    [
+        ("docs", _FIVE[:2]),
+        ("docs/inner/", _FIVE[1:2]),
+        ("rows.jsonl", _FIVE[2:]),
+        ("rows.jsonl#r1", _FIVE[3:4]),
+        ("d", []),
+    ],
+)
+def test_only_what_is_named_is_read(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, name: str, uris: list[str]
+) -> None:
+    read: set[str] = set()
+
+    def watched(method: Callable[..., Iterable[Record]]) -> Callable[..., list[Record]]:
+        def call(*args: Any, **named: Any) -> list[Record]:
+            records = list(method(*args, **named))
+            read.update(record.uri.partition(f"{Path.cwd()}/")[2] for record in records if isinstance(record, Source))
+            return records
+
+        return call
+
+    graph.ingest([Document(f"doc:{number}", "Petra Voss left.") for number in range(3)])
+    for method in ("find", "records"):
+        monkeypatch.setattr(EmbeddedGraphStore, method, watched(getattr(EmbeddedGraphStore, method)))
+    for change in (lambda: graph.groups.set("board", uris=name), lambda: graph.holds.add("court", uris=name)):
+        read.clear()
+        if uris:
+            change()
+        else:
+            with pytest.raises(errors.UnknownNameError):
+                change()
+        assert read == set(uris)
+
+
 def test_one_unknown_name_and_nothing_is_deleted(graph: HLGraph) -> None:
-    for names in (["docs/a.txt", "rows.jsonl#r9"], ["doc"], ["rows.json"]):
+    for names in (
+        ["docs/a.txt", "rows.jsonl#r9"],
+        ["doc"],
+        ["rows.json"],
+        ["docs", *map("docs/{}.md".format, range(400))],
+    ):
         with pytest.raises(errors.UnknownNameError, match="nothing was deleted"):
             graph.delete(names)
     assert graph.stats()[0].records[hlgraph.Kind.SOURCE] == 5
