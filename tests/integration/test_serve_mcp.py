@@ -440,7 +440,7 @@ def agent_calls(history: History, seed: int) -> Iterator[Call]:
     chance = random.Random(seed)
     names = ["Mara Quill", "Orsel Works", "Halfmoon Bridge", "Tessing", "Nobody", ASKED]
     uris = [*sorted(history.groups), "papers:#none"]
-    for where in (None, *FILTERS, "no_such_field = 1"):
+    for where in (*FILTERS, "no_such_field = 1"):
         only = {} if where is None else {"where": where}
         question = f"Who left {chance.choice(names)}?"
         asked = [("search", {"question": question, "strategy": strategy, "k": 5}) for strategy in ("path", "chunk")]
