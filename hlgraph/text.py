@@ -184,9 +184,10 @@ _COLUMN = 4  # blanks in a line that divide columns, not sentences
 _DOTS = "......"  # between a name and its page or price
 _COLUMNS = re.compile(r"\S(?: {4}|\t| ?(?:\. ?){6})[ \t.]*+\S")
 _CAPITALS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=(?:[^a-z]*[A-ZÀ-ÖØ-Þ]){4})[^a-zß-öø-ÿ.;:!?|]{4,80}")
-_NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", "§ 3 Beitrag", but no date
-    r"(?:(?:§ ?|(?i:article|artikel|section|chapter|clause|kapitel|abschnitt|annex|anlage|part|teil) )(\d{1,3}[a-z]?)[.:]?"
-    r"|(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?)[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
+_NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", "§ 3 Beitrag", "Article 5", but no date
+    r"(?:§ ?|(?i:article|artikel|section|chapter|clause|kapitel|abschnitt|annex|anlage|part|teil) )(\d{1,3}[a-z]?)[.:]?"
+    r"(?:[ \t]+(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60})?"
+    r"|(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
 )
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
@@ -198,6 +199,7 @@ _WRITTEN = re.compile(
     r"\d{1,2}[:.h]\d\d\b|@"
 )  # a line above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
 _WRAP = re.compile(r"\s*\n[ \t>]*")
+_CLAUSE_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]")
 _MOST_LEVELS = 6  # of a list whose lines an item carries: their number bounds what a statement repeats
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _MARKED = 1000  # a longer line is prose, whatever number signs it contains, unless bars enclose it
@@ -427,7 +429,9 @@ def blocks(text: str) -> Iterator[Block]:
             level = 1 if line[0] == "=" else 2
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
         elif _is_in_message(pending, block, text) or (
-            _goes_on(pending, last, block, line) and not _is_field(line, text, pending.start)
+            _goes_on(pending, last, block, line)
+            and not _is_field(line, text, pending.start)
+            and not _is_outside(pending, block, text)
         ):
             pending = pending._replace(end=block.end)
         else:
@@ -437,6 +441,17 @@ def blocks(text: str) -> Iterator[Block]:
         above, last = last, line
     if pending is not None:
         yield pending
+
+
+def _is_outside(above: Block, block: Block, text: str) -> bool:
+    """Whether a line begins further left than the item above it, and does not go on with its sentence."""
+    if above.kind is not BlockKind.ITEM or _OUTSIDE.match(text, block.start) is None:
+        return False
+    columns = (each - text.rfind("\n", 0, each) for each in (block.start, above.start))
+    return next(columns) < next(columns)
+
+
+_OUTSIDE = re.compile(r"[A-ZÀ-ÖØ-Þ\d]|v\d")
 
 
 def _is_in_message(above: Block, block: Block, text: str) -> bool:
@@ -593,6 +608,7 @@ class Context:
             "",
         )  # indentation and line of the term of these paragraphs, and of the last short line
         self._rows: list[str] = []  # the first two of the table
+        self._clause: re.Match[str] | None = None  # the number of the last paragraph that is no part of a list
         self._fence = ""  # the line that opens the code
         self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
 
@@ -600,6 +616,7 @@ class Context:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
         line = self._text[block.start : block.end]
         if block.kind is BlockKind.CODE:
+            self._items = [each for each in self._items if each[0] >= 0]
             return self._above_code(line)
         self._fence = ""
         if block.kind is BlockKind.ROW or (len(self._rows) == 1 and is_separator(line)):
@@ -619,16 +636,30 @@ class Context:
             return f"{lead}{' ' * column}"
         lead = ""
         if block.kind is BlockKind.PROSE:
+            if goes_on := self._above_part(block, line):
+                return goes_on
             lead = self._above_quotation(line) or self._above_definition(block, line)
             start, end = block_sentences(self._text, block)[-1]
             last = _joined(self._text[start:end])
             self._items = [(self._term[0], f"{self._term[1]}:\n\n")] if self._term[1] else []
-            self._items += [(-1, f"{last}\n\n")] if is_lead(last) else []
+            self._items += [(-1, f"{last}\n\n")] if is_lead(last) or _is_open(last) else []
             self._markers = {}
+            self._clause = _CLAUSE_NUMBER.match(line)
         elif block.kind is BlockKind.HEADING:
             self._items, self._markers, self._writers = [], {}, {}
             self._term = self._short = (0, "")
         return lead
+
+    def _above_part(self, block: Block, line: str) -> str:
+        """The lead-in of short lines right below it, or of the clauses that its number divides; empty if there is none."""
+        lead = self._items[-1][1] if self._items and self._items[-1][0] < 0 else ""
+        if not lead or not is_lead(lead.strip()) or is_lead(line):
+            return ""
+        clause = _CLAUSE_NUMBER.match(line)
+        own = self._clause[1] if self._clause else ""
+        is_part = clause is not None and clause[1].startswith(f"{own}." if own else "") and clause[1].count(".") > 0
+        is_below = not block.is_loose and len(line) <= _NARROW and "\n" not in line and not line.startswith(">")
+        return lead if is_part or is_below else ""
 
     def _above_definition(self, block: Block, line: str) -> str:
         """The short line that paragraphs rest on which are indented more, the first of them right below it."""
@@ -645,7 +676,7 @@ class Context:
         """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
         depth = line[: len(line) - len(line.lstrip("> \t"))].count(">")
         kept = {level: each for level, each in self._writers.items() if (level <= depth or _WRITTEN.search(each))}
-        if depth and self._items and self._items[-1][0] < 0:
+        if depth and self._items and self._items[-1][0] < 0 and is_lead(self._items[-1][1].strip()):
             kept = {level: each for level, each in kept.items() if level < depth} | {depth: self._items[-1][1]}
         self._writers = kept
         return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
@@ -692,6 +723,11 @@ def is_lead(sentence: str) -> bool:
     return (
         len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "：")) and not sentence.endswith(":::")
     )
+
+
+def _is_open(sentence: str) -> bool:
+    """Whether a list may complete a sentence, which has no mark at its end: "The cover does not include"."""
+    return len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
 
 
 def speaker(text: str, start: int = 0) -> str:

@@ -683,17 +683,18 @@ class Grid:
 
     def __init__(self, rows: Sequence[Sequence[Cell]], *, produced: Produced) -> None:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
-        columns = sorted({at for row in table for at, cell in row.items() if cell.text})
-        width = len(columns)
+        width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
         produced.add_cells(len(table) * width)
-        full = [[row.get(at, _NO_CELL) for at in columns] for row in table]
+        full = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
         self.captions = [_line(row) for row in full[:first]]
-        is_form = _is_form(full[first:]) and not any(cell.is_head for row in full[first:] for cell in row[1::2])
+        filled = sorted({at for row in table for at, cell in row.items() if cell.text})
+        form = [[row[at] for at in filled] for row in full[first:]]
+        is_form = _is_form(form) and not any(cell.is_head for row in form for cell in row[1::2])
         if is_form:
-            full[first:] = [row[at : at + 2] for row in full[first:] for at in range(0, width, 2) if row[at].text]
+            full[first:] = [row[at : at + 2] for row in form for at in range(0, len(row), 2) if row[at].text]
             width = 2
         size = 0 if is_form else _head_size(full[first:])
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width

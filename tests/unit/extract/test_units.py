@@ -525,3 +525,27 @@ def test_a_sentence_goes_on_over_a_page_and_a_french_quotation_keeps_its_end() -
 
 def test_the_items_of_a_quoted_list_carry_its_lead_in() -> None:
     assert texts("> Never:\n> - open it\n> - touch it") == ["Never: open it", "Never: touch it"]
+
+
+@pytest.mark.parametrize("colon", [":", ""])
+def test_a_line_without_an_end_above_a_list_is_its_lead_in(colon: str) -> None:
+    german = f"Nicht versichert sind{colon}\n\n- Frost\n\nVersichert sind{colon}\n\n- Feuer"
+    assert texts(german) == ["Nicht versichert sind: Frost", "Versichert sind: Feuer"]
+    assert texts("We closed the yard.\n\n- Frost") == ["We closed the yard.", "Frost"]
+
+
+def test_clauses_and_short_lines_below_a_lead_in_carry_it() -> None:
+    clauses = "The seller is not liable for:\n\n2.1 delay;\n\n2.2 loss of profit.\n\nThe buyer pays."
+    lead = "The seller is not liable for:"
+    assert texts(clauses) == [f"{lead} 2.1 delay;", f"{lead} 2.2 loss of profit.", "The buyer pays."]
+    own = "2.1 The seller is not liable for:\n\n2.1.1 delay.\n\n2.2 The limit is $5."
+    assert texts(own) == ["2.1 The seller is not liable for: 2.1.1 delay.", "2.2 The limit is $5."]
+    present = "Present:\nKim Lund\nOtto Brandt\n\nAbsent:\nLea Moe\n\nKim spoke."
+    assert texts(present) == ["Present: Kim Lund", "Present: Otto Brandt", "Absent: Lea Moe", "Kim spoke."]
+
+
+def test_a_line_further_left_than_an_item_does_not_go_on_with_it() -> None:
+    assert texts("v2.1\n  * Removed the option\nv2.0\n  * Changed it") == [
+        "v2.1: Removed the option",
+        "v2.0: Changed it",
+    ]
