@@ -155,7 +155,7 @@ def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
 
 
 def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
-    """The units, with a question marked as such in front of its answer, and of the sentences that go on with the answer."""
+    """The units, with a question in front of its reply, and of what goes on with it: one sentence if the question is not marked."""
     question: Unit | None = None
     end, is_open = 0, False
     for unit in parts:
@@ -165,7 +165,9 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
                 yield unit._replace(
                     start=question.start if is_open else unit.start, text=f"{question.text} {unit.text}"
                 )
-                end, is_open = unit.end, False
+                is_short = len(unit.text.rpartition(": ")[2].split()) == 1
+                is_last = not _QUESTION.match(question.text) and not (is_open and is_short)
+                question, end, is_open = (None if is_last else question), unit.end, False
                 continue
             if is_open:
                 yield question

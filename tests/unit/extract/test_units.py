@@ -549,3 +549,16 @@ def test_a_line_further_left_than_an_item_does_not_go_on_with_it() -> None:
         "v2.1: Removed the option",
         "v2.0: Changed it",
     ]
+
+
+def test_a_reply_carries_its_question_and_the_rest_of_the_paragraph_does_not() -> None:
+    assert texts("Was he paid? No, never. The court sat in May. It rained.") == [
+        "Was he paid? No, never.",
+        "The court sat in May.",
+        "It rained.",
+    ]
+    assert texts("Can I cancel? No. Orders are final. We ship in May.") == [
+        "Can I cancel? No.",
+        "Can I cancel? Orders are final.",
+        "We ship in May.",
+    ]
