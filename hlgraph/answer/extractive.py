@@ -569,7 +569,7 @@ class _Pool:
 
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
         """A chain with the answering piece first, and if several things are asked for, with further pieces."""
-        is_sure = self.kind is not Expected.ANY or len({self.sources[at] for at in chain}) == 1
+        is_sure = self.kind in (Expected.TIME, Expected.NUMBER) or len({self.sources[at] for at in chain}) == 1
         is_whole = self.has.all(axis=1) & self.has_kind & ~np.array(self.is_other)
         first = max(
             chain, key=lambda at: (is_sure and is_whole[at], self.may_join or self.is_named[at], self.asking[at], -at)

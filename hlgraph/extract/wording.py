@@ -39,7 +39,7 @@ _KEPT = 4_096  # texts whose content is in memory: an answer reads each piece of
 _REACH = 3  # number of content words after a negation that it denies
 _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
-_IN_E = re.compile(r"[^aeiou][aeiou][^aeiouwxy](?:e|ed|es|ing)")  # bake, baked, baking
+_IN_E = re.compile(r"[^aeiou][aeiou][^aeiouwxy](?:e|ed|(?<![sz])es|ing)")  # bake, baked, baking
 _IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[aious]s|[xz]|ch|sh)$")
 _NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
@@ -311,7 +311,9 @@ def _read_sentence(text: str, words: _Words) -> None:
             words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
         elif (word not in STOP_WORDS and word not in _EMPTY) or _is_month_of_may(tokens, at, is_first=is_first):
             is_label = len(token) == 1 and tokens[at + 1 : at + 2] == [":"]  # Q: and A:
-            is_name = token[0].isupper() and not is_label and (not is_first or _is_name_after(tokens, at))
+            is_name = (
+                token[0].isupper() and not is_label and (not is_first or len(token) == 1 or _is_name_after(tokens, at))
+            )
             if is_name:
                 words.names.append(token)
             for part in _words_of(token, is_name=is_name):
