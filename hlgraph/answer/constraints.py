@@ -53,7 +53,8 @@ _OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel 
     es son quién qué cuándo dónde cuántos cuántas cuál cómo en con por il gli della delle di è chi che dove quanti quante quale
     come nel os um uma da em foi quem onde quantos qual como na het een van waar wanneer hoe welke werd"""
 # Function words and words that tell little of these languages and of Polish, beside the ones above.
-_SLIGHT = """aber als also am an auf aus bei bin bis da dann dass denn doch durch er es euch für gegen gibt hat hatte hatten haben
+_SLIGHT_OF_OTHERS = """
+    aber als also am an auf aus bei bin bis da dann dass denn doch durch er es euch für gegen gibt hat hatte hatten haben
     hier ihm ihn ihr ihre ihren ihrer ihrem in ist ja kann kein keine können man mehr mein muss müssen nach nicht noch nur ob oder
     ohne sein seine seinen seiner seit sie so soll sollte um uns unser unter vom vor war waren warum was weil wem wen wenn werden
     wird wessen wieviel wieviele will wir wo wodurch wofür woher wohin womit wozu über hoch viel viele lange lang groß alt weit
@@ -79,6 +80,7 @@ _CJK_ASKING = re.compile(
     "有没有|[是的吗呢了在有和与个这那被于之]|[年月日時人名前]"
 )
 _GERMAN, _OTHER = frozenset(_OF_GERMAN.split()), frozenset((*_OF_GERMAN.split(), *_OF_OTHERS.split()))
+_SLIGHT = _OTHER.union(_SLIGHT_OF_OTHERS.split())
 _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
@@ -180,15 +182,14 @@ def _of_another_language(
 ) -> Constraints:
     """The constraints of a question in another language: its words count if its function words are known."""
     names, numbers = said
-    slight = {*_SLIGHT.split(), *_OTHER}
-    is_known = any(word in slight for word in asked)
+    is_known = not _SLIGHT.isdisjoint(asked)
     taken = {part for name in names for part in words(name)}
     rest = (
         word
         for word in dict.fromkeys(asked)
-        if len(word) > 2 and word not in slight and word not in taken and not _DIGIT.search(word)
+        if len(word) > 2 and word not in _SLIGHT and word not in taken and not _DIGIT.search(word)
     )
-    named = tuple(name for name in names if name not in joined and fold(name) not in slight)
+    named = tuple(name for name in names if name not in joined and fold(name) not in _SLIGHT)
     return Constraints(named, phrases, numbers, tuple(rest), is_english=False, is_known=is_known)
 
 
@@ -460,7 +461,7 @@ def names_only(question: str, text: str) -> bool:
     did = _WHO_DID.match(question)
     if did is None or _BY_SOMEBODY.search(text):
         return False
-    acts = [word for word in words(text) if statement(word).has(did[1])]
+    acts = Wording([text]).forms(fold(did[1]))
     plain = did[1][:-1], did[1][:-2]  # "create a copy" asks the reader to do it
     return bool(acts) and all(word in plain or _NOUN_OF_ACT.fullmatch(word) for word in acts)
 

@@ -108,8 +108,7 @@ _BY_NOUN = {
     }.items()
     for noun in nouns.split()
 }
-_CAPITAL = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
-_NAME = re.compile(rf"(?<![\w]){_CAPITAL}")
+_NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
     r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
@@ -122,11 +121,11 @@ _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or 
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
-    r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)|\b(?:first|second|third|fourth|fifth|last) day of\b"
+    r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)"
     r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
-    r"(?:first|second|third|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
+    r"(?:first|second|third|fourth|fifth|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
     r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
@@ -451,7 +450,8 @@ def chosen(
     1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
        constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is
        its piece with the highest score once the words that are no names count fully, and the other constraints not at all; one
-       with all names and numbers of the question goes before.
+       with all names and numbers of the question goes before, and before that one that has all that is asked, if that is a time or
+       a number, or the chain is of one source. Pieces that add nothing to the first are left out.
     2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
        source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.

@@ -263,7 +263,7 @@ _TICKS = {
 
 def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
     """What a row says under the label that a question asks for: "admin: false" for "Is Otto an admin?"; None if nothing."""
-    asked, row = Statements([question]), body_of(piece)
+    asked, row = statement(question), body_of(piece)
     if not is_row(row) or Statements([piece.text], places=around).unmet(constraints_of(question)):
         return None
     for cell in row.split("; "):

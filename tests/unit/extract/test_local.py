@@ -60,21 +60,6 @@ class TestPropositionText:
         assert only("The lock is freed.", "Changes", edition).text == f"Changes, {edition}: The lock is freed."
         assert only("It came with 9.9.", "Changes", "Fixed", "Locks").text == "Changes, Locks: It came with 9.9."
 
-    def test_the_version_of_a_chunk_holds_until_its_next_one(self) -> None:
-        text = "## 4.1.0\n\nIt is fast.\n\n### Fixed\n\nIt holds.\n\n## 4.0.0\n\nIt needs Java 21.\n\n"
-        text += "### Added\n\nIt runs.\n\n## Older\n\nSee there."
-        own = [proposition.text for proposition in extract(text, "Notes", "Notes", "4.1.0").propositions]
-        assert own == [
-            "Notes, 4.1.0: It is fast.",
-            "Notes, 4.1.0, Fixed: It holds.",
-            "Notes, 4.0.0: It needs Java 21.",
-            "Notes, 4.0.0, Added: It runs.",
-            "Notes, Older: See there.",
-        ]
-        # The chunk begins inside of a section.
-        inside = [proposition.text for proposition in extract(text[10:], "Notes", "Notes", "4.1.0").propositions]
-        assert inside == own
-
     def test_the_versions_in_a_chunk_head_their_own_parts(self) -> None:
         text = (
             "# C\n\n## [2.0]\n\n### Removed\n\n- Ares.\n\n## [1.9]\n\n### Removed\n\n- Boreas.\n\n## Thanks\n\nTo all."
