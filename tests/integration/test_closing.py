@@ -317,6 +317,17 @@ def test_a_call_that_looks_at_the_store_while_another_thread_opens_the_new_one_i
         assert [item.text for item in graph.search("Who ran the ferry?").evidence] == [OTHER[0].text]
 
 
+def test_a_file_without_a_schema_that_another_thread_makes_is_no_store(tmp_path: Path) -> None:
+    for number in range(200):
+        database = Database(tmp_path / str(number))
+        database.path.mkdir()
+        maker = threading.Thread(target=database.file.touch)
+        maker.start()
+        while maker.is_alive():
+            assert not database.exists()
+        assert not database.exists()
+
+
 def test_a_store_is_replaced_while_threads_search_and_write(folder: Path, other: Path, tmp_path: Path) -> None:
     """Each search is of one of the two stores; what is ingested in the meantime is in the store at the path."""
     ok = {OTHER[0].text, *(text for item in TEXTS for text in item.text.replace("Sarn. ", "Sarn.\n").splitlines())}

@@ -75,7 +75,7 @@ def _json_lines(source: Lines, limit: int) -> Iterator[Row | Flaw]:
             yield Flaw(number, *too_long(limit))
         elif line.strip():
             try:
-                value: object = msgspec.json.decode(line if encoding == "utf-8" else line.decode(encoding))
+                value: object = msgspec.json.decode(line.decode(encoding))
             except UnicodeError:
                 yield Flaw(number, *not_text(line, encoding))
             except (msgspec.DecodeError, RecursionError) as error:

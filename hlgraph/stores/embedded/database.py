@@ -74,8 +74,10 @@ class Database:
         There is a file without a schema while another process makes the store, and after a kill at that moment.
         """
         self._check_open()
-        if self._checked is not None or not self.file.exists():
-            return self.file.exists()
+        if not self.file.exists():  # asked once: the file may come at any moment, long before its schema
+            return False
+        if self._checked is not None:
+            return True
         with self._checking, mapped(self.path):  # one thread looks, and the others wait for what it finds
             return self._checked is not None or bool(SqliteTarget(self.file).history())
 

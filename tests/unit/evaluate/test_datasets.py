@@ -95,7 +95,7 @@ def test_plain_files_other_questions_and_a_limit(tmp_path: Path) -> None:
         ),
         (b'{"id": "q1", "question": "?", "supporting_passage_ids": ["p1"]}', "id 'q1' is already on line 1"),
         (b'{"id": "q9"', "truncated"),
-        (b'{"id": "\xff"}', "utf-8"),
+        (b'{"id": "\xff"}', "UTF-8"),
         (b"[]", "Expected `object`, got `array`"),
     ],
 )
