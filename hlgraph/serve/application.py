@@ -171,7 +171,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """The problem document of any error of a route."""
-    return problem_response(error, request.url.path)
+    return problem_response(error, request.scope)
 
 
 async def _forsake(_: Request, __: Exception) -> Response:
@@ -206,7 +206,7 @@ class AgentsEndpoint:
         """See the protocol of ASGI."""
         scope["route"] = self
         request = Request(scope, receive)
-        request.state.who = await who_asks(self._server, request)
+        await who_asks(self._server, request)
         await self.sessions.handle_request(scope, receive, send)
 
 
@@ -283,12 +283,12 @@ class Shell:
             try:
                 refusal = _twice(headers, scope) or self._refusal(headers)
                 if refusal is not None:
-                    await problem_response(refusal)(scope, receive, sent)
+                    await problem_response(refusal, {})(scope, receive, sent)
                 else:
                     await self._app(scope, self._bounded(headers, receive), sent)
             except Exception as error:
                 if not is_begun:
-                    await problem_response(error, scope["path"])(scope, receive, sent)
+                    await problem_response(error, scope)(scope, receive, sent)
                 raise
             finally:
                 route = getattr(scope.get("route"), "path", "none")
@@ -446,7 +446,7 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, error: Exception) -> None:
         """Send the problem document of an error, if no answer is on the wire, and end the connection."""
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            response = problem_response(error)
+            response = problem_response(error, {})
             lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}".encode()]
             lines += [b": ".join(pair) for pair in (*response.raw_headers, *_HEADERS, (b"connection", b"close"))]
             self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))

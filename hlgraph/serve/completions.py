@@ -349,7 +349,8 @@ def _completions(server: Server) -> Callable[[Request], Any]:
         service = server.service
         if asked.stream:
             first, rest = await begun(events_of(server, lambda: service.answer_events(who, corpus, asked=question)))
-            return EventSourceResponse(_chunks(asked, first, admitted(rest, server=server, request=request)))
+            events = admitted(rest, server=server, request=request)
+            return EventSourceResponse(_chunks(asked, first, events, operates=who.has("operate")))
 
         def work() -> Response:
             answer = service.answer(who, corpus, asked=question)
@@ -369,14 +370,14 @@ async def _task_chunks(asked: ChatAsked, reply: str) -> AsyncIterator[ServerSent
 
 
 async def _chunks(
-    asked: ChatAsked, first: Event, rest: AsyncIterator[Event | Exception]
+    asked: ChatAsked, first: Event, rest: AsyncIterator[Event | Exception], *, operates: bool
 ) -> AsyncIterator[ServerSentEvent]:
     """The events of an answer as chunks of a completion."""
     make, text = _Chunks(asked), ""
     yield make.chunk({"role": "assistant", "content": ""}, plan=first.data)
     async for event in rest:
         if isinstance(event, Exception):
-            problem = problem_of(event)
+            problem = problem_of(event, operates=operates)
             yield ServerSentEvent(encoded({"error": shapes.error_of(problem)}).decode())
             return
         if event.name == "text":

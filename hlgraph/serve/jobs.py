@@ -430,7 +430,7 @@ class Runner(threading.Thread):
         except _StoppedError:
             self._finish(job, "queued")
         except HLGraphError as error:
-            self._finish(job, "failed", problem=problem_of(error).to_tree())
+            self._finish(job, "failed", problem=problem_of(error, operates=True).to_tree())
         except Exception as error:
             self._finish(job, "failed", problem=problem_of(error).to_tree())
             raise

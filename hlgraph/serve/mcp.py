@@ -834,7 +834,7 @@ class Agents:
         try:
             shown = await self._called(context, tool, given)
         except HLGraphError as error:
-            return types.CallToolResult(content=[types.TextContent(text=_refusal(error))], is_error=True)
+            return types.CallToolResult(content=[types.TextContent(text=_refusal(error, who))], is_error=True)
         text = encoded(shown)
         return types.CallToolResult(
             content=[types.TextContent(text=text.decode())], structured_content=msgspec.json.decode(text)
@@ -890,12 +890,13 @@ class Agents:
             _log.exception("a call of an agent failed")
             raise MCPError(types.INTERNAL_ERROR, problem_of(error).detail) from error
 
-    async def _read(self, work: Callable[[], T]) -> T:
+    async def _read(self, work: Callable[[Principal], T], context: ServerRequestContext[Any, Any]) -> T:
         """The result of a call about resources, whose errors are those of the protocol."""
+        who = self._caller(context)
         try:
-            return await self._safely(work)
+            return await self._safely(partial(work, who))
         except HLGraphError as error:
-            raise MCPError(types.INVALID_PARAMS, _refusal(error)) from error
+            raise MCPError(types.INVALID_PARAMS, _refusal(error, who)) from error
 
     # Sources as resources
 
@@ -903,7 +904,8 @@ class Agents:
         self, context: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = None if params is None else params.cursor
-        return await self._read(partial(self._sources, self._caller(context), *_place_of(cursor)))
+        corpus, after = _place_of(cursor)
+        return await self._read(lambda who: self._sources(who, corpus, after), context)
 
     def _sources(self, who: Principal, corpus: str, after: str | None) -> types.ListResourcesResult:
         """A page of the sources of all corpora that a caller may list."""
@@ -941,8 +943,8 @@ class Agents:
         if match is None:
             raise MCPError(types.INVALID_PARAMS, f"{params.uri!r:.200} is no resource of hlgraph; list the resources")
         corpus, source = map(unquote, match.groups())
-        read, who = self._service.records.source, self._caller(context)
-        details = await self._read(partial(read, who, corpus, id=source, asked=shapes.SourceAsked()))
+        read, asked = self._service.records.source, shapes.SourceAsked()
+        details = await self._read(lambda who: read(who, corpus, id=source, asked=asked), context)
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=details.text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -952,7 +954,7 @@ class Agents:
         """The corpora whose names begin as the argument ``corpus`` of a prompt, or of the resource, does so far."""
         if params.argument.name != "corpus":
             return types.CompleteResult(completion=types.Completion(values=[], total=0))
-        served = await self._read(partial(self._service.corpora, self._caller(context)))
+        served = await self._read(self._service.corpora, context)
         names = [each.name for each in served.corpora if each.name.startswith(params.argument.value)]
         values = types.Completion(values=names[:_PAGE], total=len(names), has_more=len(names) > _PAGE)
         return types.CompleteResult(completion=values)
@@ -1013,15 +1015,19 @@ def _place_of(cursor: str | None) -> tuple[str, str | None]:
         ) from error
 
 
-def _refusal(error: HLGraphError) -> str:
+def _refusal(error: HLGraphError, who: Principal) -> str:
     """Why a call is refused, and the mend.
 
     Examples
     --------
-    >>> _refusal(UnknownNameError("there is no corpus 'x'; GET /v1/corpora lists those that you may ask"))
+    >>> READER = Principal("key:reader", frozenset({"read"}))
+    >>> _refusal(UnknownNameError("there is no corpus 'x'; GET /v1/corpora lists those that you may ask"), READER)
     "Not found: there is no corpus 'x'; the tool corpora lists those that you may ask"
+    >>> from hlgraph.errors import StoreUnavailableError
+    >>> _refusal(StoreUnavailableError("bolt://graph.internal:7687: no answer; start it"), READER)
+    'The store is unavailable: the store is unavailable; send the same request again later'
     """
-    problem = problem_of(error)
+    problem = problem_of(error, operates=who.has("operate"))
     text = f"{problem.title}: {problem.detail}"
     text = text if problem.mend in text else f"{text}; {problem.mend}"
     for of_routes, of_tools in _NAMES_OF_ROUTES.items():

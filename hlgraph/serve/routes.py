@@ -165,13 +165,13 @@ class Server:
         return await self.gate.run(work, seconds=seconds or self.service.settings.max_seconds)
 
 
-def problem_response(error: Exception, path: str = "") -> Response:
+def problem_response(error: Exception, scope: Mapping[str, Any]) -> Response:
     """The answer that an error is.
 
     Parameters
     ----------
     error : the error
-    path : of the request; clients of OpenAI read the member ``error``
+    scope : of the request: clients of OpenAI read the member ``error``, and who operates sees more
     """
     if isinstance(error, HTTPException):
         title = {
@@ -192,12 +192,14 @@ def problem_response(error: Exception, path: str = "") -> Response:
         )
         headers = dict(error.headers or {})
     else:
-        problem, headers = problem_of(error, id=telemetry.correlation_id()), {}
+        who: Principal | None = scope.get("state", {}).get("who")
+        operates = who is not None and who.has("operate")
+        problem, headers = problem_of(error, operates=operates, id=telemetry.correlation_id()), {}
     if isinstance(error, _RETRIED) or (problem.retryable and problem.status == 503):
         headers["retry-after"] = str(math.ceil(getattr(error, "retry_after", 1.0) or 1.0))
     if problem.status == 401:
         headers["www-authenticate"] = "Bearer"
-    more = {"error": shapes.error_of(problem)} if path.startswith(("/v1/chat/", "/v1/models")) else {}
+    more = {"error": shapes.error_of(problem)} if scope.get("path", "").startswith(("/v1/chat/", "/v1/models")) else {}
     return Response(encoded({**problem.to_tree(), **more}), problem.status, headers, PROBLEM)
 
 
@@ -459,7 +461,7 @@ ROUTES: Final[tuple[Route, ...]] = (
 
 
 async def who_asks(server: Server, request: Request) -> Principal:
-    """Who sent a request. Raises CredentialError.
+    """Who sent a request, which has it as ``state.who`` from then on. Raises CredentialError.
 
     Parameters
     ----------
@@ -469,8 +471,11 @@ async def who_asks(server: Server, request: Request) -> Principal:
     kind, _, credential = request.headers.get("authorization", "").partition(" ")
     given = credential.strip() if kind.lower() == "bearer" else None
     if given is None or given.startswith("hlg_"):
-        return server.service.principal(given)
-    return await server.run(partial(server.service.principal, given))  # the keys of an issuer may have to be fetched
+        who = server.service.principal(given)
+    else:
+        who = await server.run(partial(server.service.principal, given))  # the keys of an issuer may have to be fetched
+    request.state.who = who
+    return who
 
 
 async def body_of(request: Request, kind: type[T]) -> T:
@@ -660,9 +665,9 @@ async def begun(events: AsyncIterator[T | Exception]) -> tuple[T, AsyncIterator[
     raise DeadlineError("the answer ended before it began; ask again")
 
 
-def _sent(event: Event | Exception) -> ServerSentEvent:
+def _sent(event: Event | Exception, who: Principal) -> ServerSentEvent:
     if isinstance(event, Exception):
-        problem = problem_of(event, id=telemetry.correlation_id())
+        problem = problem_of(event, operates=who.has("operate"), id=telemetry.correlation_id())
         return ServerSentEvent(encoded(problem.to_tree()).decode(), event="problem")
     return ServerSentEvent(encoded(event.data).decode(), event=event.name)
 
@@ -678,9 +683,9 @@ def _answer_endpoint(server: Server) -> Callable[[Request], Any]:
         first, rest = await begun(events_of(server, lambda: service.answer_events(who, corpus, asked=asked)))
 
         async def stream() -> AsyncIterator[ServerSentEvent]:
-            yield _sent(first)
+            yield _sent(first, who)
             async for event in admitted(rest, server=server, request=request):
-                yield _sent(event)
+                yield _sent(event, who)
 
         return EventSourceResponse(stream())
 
@@ -710,10 +715,10 @@ def _job_events_endpoint(server: Server) -> Callable[[Request], Any]:
             last = ""
             async for seen in admitted(looks(), server=server, request=request):
                 if isinstance(seen, Exception):
-                    yield _sent(seen)
+                    yield _sent(seen, who)
                 elif seen.updated != last:
                     last = seen.updated
-                    yield _sent(Event(seen.state if seen.is_over else "progress", seen))
+                    yield _sent(Event(seen.state if seen.is_over else "progress", seen), who)
 
         return EventSourceResponse(stream())
 

@@ -798,7 +798,7 @@ class Ingests:
             or not (who.has("operate") or self._service.jobs.owner(id) == who.name)
         ):
             raise unknown_job(id)
-        return job
+        return _shown(job, who)
 
     def list(self, who: Principal, corpus: str, *, asked: shapes.PageAsked) -> shapes.Jobs:
         """The jobs of a corpus: those that the caller started, or all for who operates.
@@ -811,7 +811,8 @@ class Ingests:
         """
         self._service.corpus(who, corpus, right="write")
         owner = None if who.has("operate") else who.name
-        return shapes.Jobs(jobs=self._service.jobs.list(corpus, owner=owner, limit=asked.limit))
+        jobs = self._service.jobs.list(corpus, owner=owner, limit=asked.limit)
+        return shapes.Jobs(jobs=tuple(_shown(job, who) for job in jobs))
 
     def cancel(self, who: Principal, id: str) -> shapes.Job:  # noqa: A002
         """Cancel a job; what it has ingested stays.
@@ -902,6 +903,14 @@ class _Failed(NamedTuple):
 
     uri: str
     error: str
+
+
+def _shown(job: shapes.Job, who: Principal) -> shapes.Job:
+    """A job as the caller may see it."""
+    if job.problem is None or who.has("operate"):
+        return job
+    problem = msgspec.convert(job.problem, shapes.Problem).public()
+    return msgspec.structs.replace(job, problem=problem.to_tree())
 
 
 def _unknown(corpus: str) -> UnknownNameError:

@@ -6,6 +6,7 @@ A request refuses unknown fields and values out of bounds before any work is don
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from pathlib import PurePath
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hlgraph.retrieve import Explanation, SearchResult
     from hlgraph.sdk.contents import EntityDetails, FactRow, SourceDetails, SupportedFact
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 Right = Literal["read", "write", "operate"]
 Where = Annotated[
@@ -261,6 +263,14 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def to_tree(self) -> dict[str, Any]:
         """The members, with ``mend`` and ``retryable`` in any case."""
         return {**msgspec.to_builtins(self), "mend": self.mend, "retryable": self.retryable}
+
+    def public(self) -> Problem:
+        """For callers who do not operate: errors of stores, models and settings name addresses and folders of the server."""
+        kind = getattr(errors, self.type.rpartition(":")[2], Exception)
+        if not issubclass(kind, _OF_OPERATORS):
+            return self
+        mend = next(row[3] for row in _PROBLEMS if issubclass(kind, row[0]))
+        return msgspec.structs.replace(self, detail=f"{self.title[:1].lower()}{self.title[1:]}; {mend}", mend=mend)
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -912,12 +922,22 @@ _PROBLEMS: tuple[tuple[type[Exception], int, str, str], ...] = (
 )
 
 
-def problem_of(error: Exception, *, id: str = "") -> Problem:  # noqa: A002
-    """The problem document of an error.
+_OF_OPERATORS = (
+    errors.ClusterError,
+    errors.MigrationError,
+    errors.ModelError,
+    errors.SettingsError,
+    errors.StoreError,
+)
+
+
+def problem_of(error: Exception, *, operates: bool = False, id: str = "") -> Problem:  # noqa: A002
+    """The problem document of an error. What it does not say to its caller is in the log.
 
     Parameters
     ----------
     error : the error; one that is not of hlgraph is a bug, of which nothing is said
+    operates : whether the caller may operate; others get :meth:`Problem.public`
     id : id of the request, which the log of the server has too
 
     Examples
@@ -927,11 +947,13 @@ def problem_of(error: Exception, *, id: str = "") -> Problem:  # noqa: A002
     (404, 'urn:hlgraph:error:UnknownNameError', 'ingest something first', False)
     >>> problem_of(ZeroDivisionError("division by zero")).detail
     'the server failed; this is a bug in hlgraph'
+    >>> problem_of(errors.StoreUnavailableError("bolt://graph.internal:7687: no answer; start it")).detail
+    'the store is unavailable; send the same request again later'
     """
     for kind, status, title, mend in _PROBLEMS:
         if isinstance(error, kind):
             said = str(error)
-            return Problem(
+            problem = Problem(
                 type=f"urn:hlgraph:error:{type(error).__name__}",
                 title=title,
                 status=status,
@@ -940,6 +962,10 @@ def problem_of(error: Exception, *, id: str = "") -> Problem:  # noqa: A002
                 retryable=bool(getattr(error, "retryable", False)),
                 id=id,
             )
+            if isinstance(error, _OF_OPERATORS):
+                _log.warning("%s: %s", type(error).__name__, said)
+                return problem if operates else problem.public()
+            return problem
     return Problem(
         type="urn:hlgraph:error:internal",
         title="The server failed",

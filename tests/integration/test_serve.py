@@ -506,6 +506,40 @@ def test_a_full_disk_is_a_problem_and_nothing_is_half_written(tmp_path: Path, mo
             assert [path for path in (tmp_path / "state" / folder).rglob("*.*") if path.suffix != ".lock"] == []
 
 
+def test_where_the_store_lies_is_for_who_operates(tmp_path: Path) -> None:
+    """Every route and every kind of answer over a store that is gone: others are told its title and what to do."""
+    with serving(tmp_path, is_open=False, documents=DOCUMENTS) as server:
+        writer, operator = server.key(rights=("write",)), server.key(rights=("operate",))
+        document = server.client.get("/v1/openapi.json", headers=writer).json()
+        (tmp_path / "store").rename(tmp_path / "gone")
+        (tmp_path / "store").mkdir()
+        (tmp_path / "store" / "hlgraph.db").write_text("not a database")
+
+        def said(key: dict[str, str]) -> str:
+            texts = []
+            for path, method, operation in (
+                (path, *pair) for path, methods in document["paths"].items() for pair in methods.items()
+            ):
+                media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+                where = re.sub("[{][a-z]+[}]", "default", path)
+                for accept in ("application/json", "text/event-stream"):
+                    headers = {**key, "accept": accept}
+                    response = server.client.request(method, where, json=media.get("example"), headers=headers)
+                    texts.append(response.text)
+                    if path.endswith("/ingest") and method == "post":
+                        texts.append(json.dumps(server.done(response.headers["location"], key)))
+                        texts.append(server.client.get("/v1/corpora/default/jobs", headers=key).text)
+            asked = {"model": "default", "messages": [{"role": "user", "content": QUESTION["question"]}]}
+            for more in ({}, {"stream": True}):
+                texts.append(server.client.post("/v1/chat/completions", json={**asked, **more}, headers=key).text)
+            return "\n".join(texts)
+
+        assert str(tmp_path) in said(operator)
+        text = said(writer)
+        assert str(tmp_path) not in text
+        assert text.count("the server failed; tell the operator of the server") > 30
+
+
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("hlgraph.serve")]:
         monkeypatch.delitem(sys.modules, name)

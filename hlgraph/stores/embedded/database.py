@@ -74,10 +74,8 @@ class Database:
         There is a file without a schema while another process makes the store, and after a kill at that moment.
         """
         self._check_open()
-        if not self.file.exists():  # asked once: the file may come at any moment, long before its schema
-            return False
-        if self._checked is not None:
-            return True
+        if not (is_there := self.file.exists()) or self._checked is not None:
+            return is_there
         with self._checking, mapped(self.path):  # one thread looks, and the others wait for what it finds
             return self._checked is not None or bool(SqliteTarget(self.file).history())
 

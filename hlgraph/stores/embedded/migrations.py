@@ -55,11 +55,11 @@ class SqliteTarget(MigrationTarget):
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Run a block as a transaction that excludes other writers; it commits at its end and rolls back on an error."""
-        with mapped(self.path):
+        with mapped(self.path.parent):
             files.make_folder(self.path.parent)
             files.reserve(self.path)  # SQLite gives its other files the mode of this one
         wiping = Wiping(self.path)
-        with mapped(self.path), closing(self._connect("rwc")) as connection:
+        with mapped(self.path.parent), closing(self._connect("rwc")) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._writer = connection
             try:
@@ -81,7 +81,7 @@ class SqliteTarget(MigrationTarget):
             return _history(self._writer)
         if not self.path.exists():
             return []
-        with mapped(self.path):
+        with mapped(self.path.parent):
             try:
                 with closing(self._connect("rw")) as connection:
                     return _history(connection)
@@ -118,7 +118,7 @@ class SqliteTarget(MigrationTarget):
         """Tables, indexes and triggers that are missing or other than the migrations make them; a table cannot be mended."""
         wanted = _made(ran)
         with (
-            mapped(self.path),
+            mapped(self.path.parent),
             nullcontext(self._writer) if self._writer else closing(self._connect("rw")) as connection,
         ):
             stored = _schema(connection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -257,7 +258,10 @@ def test_a_migration_needs_the_lock(root: Path, target: SqliteTarget) -> None:
 
 
 def test_another_writer_is_waited_for_and_then_named(root: Path, target: SqliteTarget) -> None:
-    with SqliteTarget(target.path).lock(), pytest.raises(StoreLockedError, match=r"store\.db") as caught:
+    with (
+        SqliteTarget(target.path).lock(),
+        pytest.raises(StoreLockedError, match=re.escape(f"{root.parent}: another")) as caught,
+    ):
         migrate.apply(target, root=root)
     assert caught.value.retryable
     assert len(migrate.apply(target, root=root).applied) == 2
@@ -265,7 +269,7 @@ def test_another_writer_is_waited_for_and_then_named(root: Path, target: SqliteT
 
 def test_a_file_that_is_no_database_is_refused(root: Path, target: SqliteTarget) -> None:
     target.path.write_bytes(b"no database " * 1000)
-    with pytest.raises(StoreCorruptError):
+    with pytest.raises(StoreCorruptError, match=re.escape(f"--store hlgraph://{target.path.parent} doctor")):
         migrate.plan(target, root=root)
 
 
