@@ -94,6 +94,8 @@ _SIGNS = {
         "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
         "email e-mail": r"\w@\w[\w-]*\.",
         "website url": r"\bhttps?://|\bwww\.",
+        "bought buy buys acquired acquire purchased purchase": r"\bt(?:ake[sn]?|ook) over (?!(?:and|as|at|from|in|when|after)\b)\w",
+        "pay pays paid": r"\b(?:bought|sold|acquired|purchased)\b[^.;]* for [^.;]*?\d",
     }.items()
     for word in words_of.split()
 }
@@ -304,8 +306,13 @@ def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibr
     return usual_cosine(float(whole @ part), Kind.STATEMENT, calibration=calibration) >= _LEAST_ALIKE
 
 
-def lacking(unmet: Sequence[str]) -> str:
+def lacking(unmet: Sequence[str], *, of: str = "") -> str:
     """One sentence that says which constraints no statement meets; names and numbers apart from words.
+
+    Parameters
+    ----------
+    unmet : the constraints
+    of : "cited " if statements that are not cited meet some of them
 
     Examples
     --------
@@ -315,7 +322,7 @@ def lacking(unmet: Sequence[str]) -> str:
     named = [f"*{word}*" for word in unmet if any(sign.isupper() or sign.isdigit() for sign in word)]
     said = [f"*{word}*" for word in unmet if f"*{word}*" not in named]
     parts = [f"{verb} {', '.join(those)}" for verb, those in (("names", named), ("says", said)) if those]
-    return f"No statement {' or '.join(parts)}."
+    return f"No {of}statement {' or '.join(parts)}."
 
 
 @cache
@@ -357,7 +364,8 @@ _RESERVE = re.compile(
     r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
     r"|claim(?:s|ed)?|argu(?:es?|ed)|contend(?:s|ed)?|insist(?:s|ed)?|maintain(?:s|ed) that|believ(?:es?|ed)|think|thinks|thought"
-    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly)\b",
+    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly|demand(?:s|ed)?|propos(?:es?|ed|als?)|request(?:s|ed)?"
+    r"|call(?:s|ed)? for)\b",
     re.IGNORECASE,
 )
 _AND_WILL = re.compile(

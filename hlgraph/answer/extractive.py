@@ -195,8 +195,9 @@ def expected(question: str) -> Expected:
 
 _EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _EXTENTS = {
-    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|runs?|ran|spans?|takes?|took|duration"
-    r"|(?:is|are|was|were|be|for)(?: about| some| only| roughly)? [\w.,-]+ (?:second|minute|hour|day|week|month|year)s?",
+    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|r(?:uns?|an) (?:about|for|from|over|some|\\d+)|spans?|takes?|took"
+    r"|duration|(?:(?:is|are|was|were|be|for)|(?:^|[:;,]))(?: about| some| only| roughly)?"
+    r" [\w.,-]+ (?:second|minute|hour|day|week|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
     "tall": "tall|high|height|rises?|rose|stands?|stood",
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
@@ -209,8 +210,25 @@ _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|
 _SUM = re.compile(r"[$€£¥] ?\d|\d ?(?:[€£%]|(?:[mb]illion )?(?:euros?|dollars?|pounds?|percent)\b)|\b[A-Z]{3} \d")
 
 
+_TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
+_COST_ASKED = re.compile(
+    r"\b(?:how much|what)\b[^?]*\b(?:costs?|pay|pays|paid|charged?|worth)\b"
+    r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
+    re.IGNORECASE,
+)
+_BARE_CELL = re.compile(r": [\d.,]+(?:;|$)")
+_COST = re.compile(
+    r"\b(?:cost|price|fee|fare|rent|pay|paid|worth|charge|free)\w*\b|\d (?:\w+ )?(?:crowns?|francs?|cents?|yen)\b"
+)
+
+
 def _has_extent(question: str, text: str) -> bool:
-    """Whether a text has what a question "How long is ...?" asks for, which a number alone does not answer."""
+    """Whether a text has the measure that a question asks for: a length, a cost, days; a number alone does not answer."""
+    unit = _TIME_COUNTED.search(question)
+    if unit and not re.search(rf"\b{unit[1]}s?\b", text, re.IGNORECASE):
+        return False
+    if _COST_ASKED.search(question) and not (_SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)):
+        return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
         return True
@@ -346,7 +364,8 @@ def _echoes(question: str, text: str) -> bool:
     tail = asked[1:]
     if len(tail) < _SHORT or asked[0] != "who":
         return False
-    starts = (at for at in range(1, len(said) - len(tail) + 1) if said[at + 1 : at + len(tail)] == tail[1:])
+    of = next((at for at in range(_SHORT, len(tail)) if tail[at] in ("of", "in", "on", "at", "for", "from")), len(tail))
+    starts = (at for at in range(1, len(said) - of + 1) if said[at + 1 : at + of] == tail[1:of])
     return any(
         said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
     )
@@ -370,7 +389,8 @@ _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _DEFINITE = re.compile(
-    r"\b(?i:the|its|his|her|their|this|that) (?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[A-Z\d\"“‘'`-])))"
+    r"\b(?i:the|its|his|her|their|this|that) "
+    r"(?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d|[A-Z\d\"“‘'`-])))"
 )
 _QUANTITY = """age amount capacity charge cost cover depth dose duration fee fine height interest length level limit output power
     pressure price rate rent salary share size speed tax temperature time total volume wage weight width"""
@@ -785,18 +805,20 @@ def extractive_answer(
     if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=())
     is_denied = _is_other(question, pieces[0])
-    count = counted(question, pieces[0].text)
+    count = counted(question, body_of(pieces[0]))
     if count and selection.is_covered and not is_denied:
         return _headed(answer, count)
-    if selection.uncovered:
-        parts = (lacking(selection.uncovered), answer.text)
-        answer = replace(
-            answer, text=" ".join(parts if _comes_first(question, selection.uncovered) else reversed(parts))
-        )
-    return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=selection.uncovered)
+    if unmet := selection.uncovered:
+        is_elsewhere = any(statement(piece.text).has(one) for piece in about for one in unmet)
+        parts = (lacking(unmet, of="cited " if is_elsewhere else ""), answer.text)
+        answer = replace(answer, text=" ".join(parts if _comes_first(question, unmet) else reversed(parts)))
+    return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=unmet)
 
 
 _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  # than what is asked about
+_AT_MOST = re.compile(
+    r"\b(?:(?:do(?:es)?|must|may|can|should) ?not|no|not)(?: [a-z]+)? (?:more|longer|later) than\b", re.IGNORECASE
+)
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
@@ -805,7 +827,7 @@ def _is_other(question: str, piece: Evidence) -> bool:
     body, constraints = body_of(piece), constraints_of(question)
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
-        or statement(piece.text).denies(question)
+        or statement(_AT_MOST.sub("up to", piece.text)).denies(question)
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)

@@ -81,7 +81,7 @@ _WITHOUT = re.compile(  # a condition; it does not deny what holds under it
     r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
 )
 _CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
-_PRONOUN = re.compile(r"(?:It|He|She|They|This|These)\b")
+_PRONOUN = re.compile(r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b")
 _STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
@@ -89,6 +89,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
 _NUMBERING = re.compile(r"^[, ]*\d+(?:\.\d+)*\.?\s")
 _DATE = re.compile(r"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
 _EXCEPTION = re.compile(r",? \b(?:except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE)
+_TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not ", re.IGNORECASE)
 _CYCLES = (DAYS, MONTHS)
 _WRITTEN = "one two three four five six seven eight nine ten eleven twelve"
 NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
@@ -179,7 +180,8 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and not _is_aside(question, piece, around):
-            is_affirmed = _says(question, piece, around, is_first=not at)
+            is_out = _takes_out(question, piece.text, around)
+            is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
@@ -246,6 +248,15 @@ def _is_exception(text: str, constraints: Constraints) -> bool:
     """Whether what is asked is what a text takes out of its negation: cats in "Pets are not allowed, except one cat"."""
     _, *exception = _EXCEPTION.split(text, maxsplit=1)
     return bool(exception) and any(map(statement(exception[0]).has, constraints.words))
+
+
+def _takes_out(question: str, text: str, places: Sequence[str]) -> bool:
+    """Whether a text takes out what is asked: "open daily except on Mondays", "supports TOML but not INI"."""
+    before, *rest = _TAKEN_OUT.split(text, maxsplit=1)
+    if not rest or denies(before) or denies(question) or _TAKEN_OUT.search(question):
+        return False
+    lacks = Statements([before], places=places).unmet(constraints_of(question))
+    return bool(lacks) and all(map(statement(_STATEMENT_END.split(rest[0])[0]).has, lacks))
 
 
 _TICKS = {

@@ -148,6 +148,25 @@ NEAR_MISSES = [
     ("At what temperature is the tart baked?", "The tart is baked for 45 minutes.", "temperature"),
     ("How many pears do I need?", "Ingredients: 250 g flour, 4 pears, 2 eggs.", None),
     ("How many plums does the tart need?", "Ingredients of the tart: 250 g flour, 4 pears, 2 eggs.", "plums"),
+    ("Who bought Sarn Mills?", "Sarn Mills: His daughter Ada Falk took over and built a kiln.", "bought"),
+    ("Who bought Sarn Mills?", "In 1990 Ada Falk took over Sarn Mills.", None),
+    ("How many days of leave are there after four years?", "Leave of three months is granted every four years.", ""),
+    ("How many days of leave are there after four years?", "After four years there are 27 days of leave.", None),
+    ("How many days of leave are there after four years?", "Years of service: four; Days of leave: 27", None),
+    ("How much does the AQ-310 cost?", "Pump: AQ-310; Value: 5.2 kg", ""),
+    ("How much does the AQ-310 cost?", "Pump: AQ-310; Price: 89.00", None),
+    ("How much is the AQ-310?", "The AQ-310 weighs 5.2 kg.", ""),
+    ("How much is the AQ-310?", "The AQ-310 is sold for 89 euros.", None),
+    ("How much did Norda pay for the yard?", "Norda bought the yard for 2.4 million crowns.", None),
+    ("How much water does the pump move?", "The pump moves 11,000 litres of water an hour.", None),
+    ("How long is the tram line?", "The tram line has 14 stops; its trams are to run every eight minutes.", ""),
+    ("How long is the tram line?", "The tram line runs for 9 km.", None),
+    ("How long is the tram line?", "Tram line: 9 km, 14 stops.", None),
+    ("How long is the warranty for commercial use?", "Warranty: three years; two years for commercial use.", None),
+    ("Which filter is recommended for ponds?", "For garden ponds the filter kit AF-2 is recommended.", None),
+    ("Which filter is recommended for ponds?", "The filter kit is recommended for ponds.", ""),
+    ("How many tablets may I take within 24 hours?", "Do not take more than two tablets within 24 hours.", None),
+    ("Who pays 60 percent of the cost?", "It will cost 212 million euros, of which the state pays 60 percent.", None),
 ]
 
 
@@ -245,7 +264,7 @@ VERDICTS = [
     ("Is toll still taken at the Tarn Bridge?", "A toll house stands at the Tarn Bridge.", ""),
     ("Is toll still taken at the Tarn Bridge?", "Toll was taken at the Tarn Bridge until 1912.", "No"),
     ("Is toll taken at the Tarn Bridge?", "Toll is taken at the Tarn Bridge.", "Yes"),
-    ("Is the museum open on Mondays?", "The museum is open daily except Mondays.", ""),
+    ("Is the museum open on Mondays?", "The museum is open daily except Mondays.", "No"),
     ("Is the museum open on Mondays?", "The museum is open every day but Mondays.", ""),
     ("Is war covered?", "The cover does not include: war", "No"),
     ("May I touch the belt?", "Never do this while the pump runs: Touch the belt.", "No"),
@@ -341,6 +360,16 @@ VERDICTS = [
     ("Did Lena order the slates?", "Lena, please order the slates for 3,900 euro.", ""),
     ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
     ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
+    ("Does the R7 support Wi-Fi 6E?", "The R7 supports Wi-Fi 6 but not Wi-Fi 6E.", "No"),
+    ("Does the R7 support Wi-Fi 6?", "The R7 supports Wi-Fi 6 but not Wi-Fi 6E.", "Yes"),
+    ("Does the editor read TOML?", "The editor reads JSON, not TOML.", "No"),
+    ("Does the rule apply to guests?", "The rule applies to all members except guests.", "No"),
+    ("Does the rule apply to members?", "The rule applies to all members except guests.", ""),
+    ("Is the bakery open?", "All shops are open except the bakery.", "No"),
+    ("Are all shops open?", "All shops are open except the bakery.", ""),
+    ("Did Ada vote against it?", "Nobody except Ada voted against it.", "Yes"),
+    ("Will the tram reach the airport?", "The Greens demanded that the tram reach the airport.", ""),
+    ("Is there a tram to the airport?", "Members called for a tram to the airport.", ""),
 ]
 
 
@@ -358,7 +387,7 @@ DECIDING = [
         ["The barge of the crash was old.", "Nobody was hurt in the barge's crash."],
         "No: Nobody",
     ),
-    ("Was anybody hurt in the crash of the barge?", ["The barge of the crash was old.", "Nobody was hurt."], ""),
+    ("Was anybody hurt in the crash of the barge?", ["The barge of the crash was old.", "Nobody was hurt."], "No: Nobody"),
     (
         "Is the museum at Tarn Point closed on Mondays?",
         ["The museum at Tarn Point is old.", "It is closed on Mondays."],
@@ -671,6 +700,14 @@ def test_two_things_are_compared_by_what_is_stated_of_each(question: str, texts:
     assert answer.text.startswith(start)
     assert answer.is_supported is bool(start)
     assert start or not answer.text.startswith(("Yes: ", "No: "))
+
+
+def test_words_of_a_heading_are_no_count_and_those_of_other_evidence_are_said_somewhere() -> None:
+    piece = replace(_evidence("Velorin 200 mg: Take two tablets of Velorin."), headings=("Velorin 200 mg",))
+    other = _evidence("The firm was founded in 1874.")
+    assert extractive_answer("How many tablets of Velorin?", [piece]).text.startswith("two: ")
+    assert extractive_answer("Who founded Velorin?", [piece, other]).text.endswith("No cited statement says *founded*.")
+    assert extractive_answer("Who founded Velorin?", [piece]).text.endswith("No statement says *founded*.")
 
 
 def test_the_first_piece_is_one_with_all_names_and_numbers_of_the_question() -> None:
