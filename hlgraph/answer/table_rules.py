@@ -21,6 +21,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
+from hlgraph.extract.wording import telling_words
 from hlgraph.read.table_mapping import number
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
@@ -52,7 +53,9 @@ _EMPTY = (
     | _ROWS
     | _names("number count amount table list listed list give tell show exist exists value values according")
 )
-_SLIGHT = _names("year date number no amount count total time")  # of a label: "opened" names the column "Year opened"
+_SLIGHT = _names(
+    "year date number no amount count total time per"
+)  # of a label: "opened" names the column "Year opened"
 _ADJECTIVES = {
     "long longer longest": ("length distance duration", True),
     "short shorter shortest": ("length distance duration height", False),
@@ -766,6 +769,65 @@ def computed(question: str, table: Table) -> Computed:
     return _Rule(question, table).result()
 
 
+# Rows of ranges
+
+_BOUND = r"(?:[$€£¥] ?)?\d[\d.,]*"
+_RANGE = re.compile(
+    rf"(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
+    rf"|(?:up to|at most|max\w*\.?|<=|≤) ?(?P<most>{_BOUND})|(?:under|below|less than|younger than|<) ?(?P<end>{_BOUND})"
+    rf"|(?:from|at least|min\w*\.?|>=|≥) ?(?P<least>{_BOUND})|(?:over|above|more than|older than|>) ?(?P<start>{_BOUND})"
+    rf"|(?P<first>{_BOUND})[^\d,;]{{0,12}}?(?:(?:and|or) (?:more|over|above|older|longer)|\+)",
+    re.IGNORECASE,
+)
+
+
+def _has(cell: str, value: Decimal) -> bool | None:
+    """Whether the range that a cell states has a value; None if it states none."""
+    match = _RANGE.search(cell)
+    if match is None:
+        return None
+    at = {name: Decimal(numbers(text)[0].value) for name, text in match.groupdict().items() if text and numbers(text)}
+    low, high = at.get("low", at.get("least", at.get("first"))), at.get("high", at.get("most"))
+    is_above = (low is None or low <= value) and ("start" not in at or at["start"] < value)
+    return is_above and (high is None or value <= high) and ("end" not in at or value < at["end"])
+
+
+def ranged_row(question: str, table: Table) -> Row | None:
+    """The one row of a table whose range has the one number of a question, which names its unit and another column.
+
+    Parameters
+    ----------
+    question : text of the question
+    table : the table
+
+    Examples
+    --------
+    >>> from hlgraph.answer.tables import tables_of
+    >>> from hlgraph.records import Chunk, Source
+    >>> text = chr(10).join(("| Weight | Price |", "| --- | --- |", "| up to 2 kg | 4.90 |", "| over 2 kg | 7.90 |"))
+    >>> chunk = Chunk("c", "s", text, 0, len(text), 0, 9)
+    >>> (table,) = tables_of([chunk], {"s": Source("s", "corpus", "file:///post.md", "Post", "")})
+    >>> ranged_row("What is the price for 3 kg?", table).cells["Price"]
+    ('7.90',)
+    """
+    names, others = telling_words(question)
+    values = [word for word in others if word[:1].isdigit() and not _YEAR.fullmatch(word)]
+    if len(values) != 1 or not numbers(values[0]):
+        return None
+    value, asked = Decimal(numbers(values[0])[0].value), _Asked(question)
+    fitting: list[Row] = []
+    for label in table.labels:
+        cells = [row.cells.get(label, ("",))[0] for row in table.rows]
+        inside = [_has(cell, value) for cell in cells]
+        units = {stem(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
+        is_named = any(asked.naming(other) for other in table.labels if other != label)
+        if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(asked.stems):
+            fitting += [row for row, has in zip(table.rows, inside, strict=True) if has]
+    around = (*table.context, *table.labels, *(row.text for row in fitting))
+    is_here = {word for name in names for word in _tokens(name)} <= {word for text in around for word in _tokens(text)}
+    return fitting[0] if len(fitting) == 1 and is_here else None
+
+
 # The answer
 
 BY_ROWS = "rows"
@@ -776,8 +838,8 @@ _SEMICOLON = "; "
 def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableReader) -> Answer | str:
     """The answer by a rule over the rows of a table of the evidence, with its rows as citations; else the reason why there is none.
 
-    Reads nothing unless the question names a rule and the evidence has a row. If the rule applies to several tables of the
-    evidence, with different results, none is taken.
+    Reads nothing unless the question names a rule and the evidence has a row, or a number and a row with a range, which answers
+    by :func:`ranged_row`. If the rule applies to several tables of the evidence, with different results, none is taken.
 
     Parameters
     ----------
@@ -792,7 +854,10 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
         evidence comes from, or if one row of it answers alone.
     """
     rows = [piece for piece in evidence if piece.statement_id and is_row(piece.text)]
-    if not rows or not asks_for_number(question):
+    is_ranged = any(map(str.isdigit, "".join(telling_words(question)[1]))) and any(
+        _RANGE.search(row.text) for row in rows
+    )
+    if not rows or not (is_ranged or asks_for_number(question)):
         return ""
     files = list(dict.fromkeys(base_of(piece.source.uri) for piece in rows))[:_MOST_FILES]
     tables = reader.tables(files)
@@ -804,9 +869,16 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
         for at, table in enumerate(tables)
         if (ranks := [places[key] for row in table.rows if (key := (row.chunk.source_id, row.start)) in places])
     ]
+    ranges = [row for _, _, table in ranked if is_ranged and (row := ranged_row(question, table))]
+    if len(ranges) == 1:
+        return _of_row(question, reader.evidence(ranges))
+    return _ruled(question, sorted(ranked, key=lambda each: each[:2]), reader) if asks_for_number(question) else ""
+
+
+def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: TableReader) -> Answer | str:
     results: dict[str, tuple[Table, Computed]] = {}
     reason, row = "", None
-    for rank, _, table in sorted(ranked, key=lambda each: each[:2]):
+    for rank, _, table in ranked:
         try:
             result = computed(question, table)
         except _ObstacleError as obstacle:
@@ -876,6 +948,12 @@ def measured_by(adjective: str) -> tuple[str, ...]:
 def is_row(text: str) -> bool:
     """Whether a statement may be the row of a table: "Label: value; Label: value"."""
     return _LABELLED.search(text) is not None
+
+
+def _of_row(question: str, pieces: Sequence[Evidence]) -> Answer:
+    sentence = AnswerSentence(f"{pieces[0].text} [1]", (1,), is_supported=True)
+    cited = (Citation(1, pieces[0]),)
+    return Answer(question, sentence.text, cited, is_supported=True, sentences=(sentence,), checked_by=BY_ROWS)
 
 
 def _answer(question: str, result: Computed, *, pieces: Sequence[Evidence]) -> Answer:

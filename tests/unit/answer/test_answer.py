@@ -387,7 +387,11 @@ DECIDING = [
         ["The barge of the crash was old.", "Nobody was hurt in the barge's crash."],
         "No: Nobody",
     ),
-    ("Was anybody hurt in the crash of the barge?", ["The barge of the crash was old.", "Nobody was hurt."], "No: Nobody"),
+    (
+        "Was anybody hurt in the crash of the barge?",
+        ["The barge of the crash was old.", "Nobody was hurt."],
+        "No: Nobody",
+    ),
     (
         "Is the museum at Tarn Point closed on Mondays?",
         ["The museum at Tarn Point is old.", "It is closed on Mondays."],

@@ -223,6 +223,32 @@ def test_answers_read_every_row_and_cite_them(tmp_path: Path) -> None:
     assert brask.text.endswith("No number over the table: no column or value of the table is *brask*.")
 
 
+def test_the_row_whose_range_has_the_number_of_a_question_answers(tmp_path: Path) -> None:
+    table = "| Weight | Within Orsa | Abroad |\n|---|---|---|\n| up to 2 kg | 4.90 | 9.50 |\n| 2.1 to 5 kg | 6.40 | 14.00 |\n"
+    (tmp_path / "parcels.md").write_text(f"# Parcels\n\n{table}| over 5 kg | 12.50 | 34.00 |\n", encoding="utf-8")
+    (tmp_path / "lessons.csv").write_text("Age,Course\n4-6,Seahorse\n7-10,Otter\n11 or older,Pike\n", encoding="utf-8")
+    right = {
+        "What does a parcel of 3 kg cost within Orsa?": "2.1 to 5 kg",
+        "What does a parcel of 5 kg cost abroad?": "2.1 to 5 kg",
+        "How much is a parcel of 12 kg abroad?": "over 5 kg",
+        "What does a parcel of 0.5 kg cost abroad?": "up to 2 kg",
+        "Which course is for age 8?": "7-10",
+        "Which course is for a child aged eleven?": "11 or older",
+    }
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(tmp_path)
+        for question, cell in right.items():
+            answer = graph.answer(question)
+            assert f": {cell}; " in answer.text, question
+            assert (len(answer.citations), answer.is_supported) == (1, True)
+        for near in (
+            "Which course is for age 8 in Brask?",
+            "Which course is for age 2?",
+            "How many parcels of 3 kg were sent?",
+        ):
+            assert not graph.answer(near).is_supported, near
+
+
 def test_a_chat_model_reads_the_number_with_its_first_row(tmp_path: Path) -> None:
     (tmp_path / "velm.md").write_text(_BRIDGES, encoding="utf-8")
     chat = ScriptedChat(lambda *_: "The bridges in Sarn are 535 m long [1].")
