@@ -255,7 +255,13 @@ class Statements:
 
     def denies(self, text: str) -> bool:
         """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
-        return self._wording.contradicts(text)
+        return self._wording.contradicts(_TOKEN.sub(self._as_here, text))
+
+    def _as_here(self, token: re.Match[str]) -> str:
+        """A word, or the form of an irregular verb that the texts have in its place: "lent" for "lend"."""
+        word = fold(token[0])
+        forms = () if word in self._words else _irregular().get(word, ())
+        return next((form for form in forms if form in self._words), token[0])
 
 
 @cached_by_text(_KEPT)
@@ -341,6 +347,14 @@ def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]
     return one, other
 
 
+@cache
+def _irregular() -> Mapping[str, tuple[str, ...]]:
+    """The forms of each irregular verb of ``synonyms.txt``, by each of them."""
+    text = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8")
+    block = text.partition("# Irregular verbs.")[2].partition("#")[0]
+    return {form: tuple(line.split()) for line in block.splitlines() for form in line.split()}
+
+
 @lru_cache(1 << 16)
 def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
     groups = _groups()[is_asked]
@@ -374,9 +388,9 @@ _AND_WILL = re.compile(
 _STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
-    r"\b(?:almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to|attempted to"
-    r"|want(?:s|ed)? to|threaten(?:s|ed)? to|(?:is|are|was|were) to(?= be\b| [a-z]+)|(?P<plan>plan(?:s|ned)? to|hope[sd]? to"
-    r"|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
+    r"\b(?:would have|almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to"
+    r"|attempted to|want(?:s|ed)? to|threaten(?:s|ed)? to|(?:is|are|was|were) to(?= be\b| [a-z]+)"
+    r"|(?P<plan>plan(?:s|ned)? to|hope[sd]? to|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
     re.IGNORECASE,
 )
 _PAST_ASKED = re.compile(
@@ -652,13 +666,17 @@ def _is_elsewhere(question: str, text: str) -> bool:
     return any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
 
 
+_WHOSE = re.compile(rf"({_CAPITAL})['’]s? ([a-z]+)")
 _ALIKE = {"in": "in|at", "at": "in|at"}
 
 
 def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
     if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
         return False
-    parts = [
+    owners = (
+        [match[1] for match in _WHOSE.finditer(text) if statement(match[2]).has(word)] if preposition == "of" else []
+    )
+    parts = owners + [
         _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
         for place in re.finditer(
             rf"([^\W\d_]+) (?:{_ALIKE.get(preposition, preposition)}) (?=(?:the )?[^\W\d_a-z])", text

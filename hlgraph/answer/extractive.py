@@ -569,7 +569,7 @@ class _Pool:
     def _answers(self, text: str, constraints: Constraints) -> bool:
         """Whether a text has what the question asks for."""
         return (
-            _has_answer(self.question, self.kind, text, constraints)
+            (_has_answer(self.question, self.kind, text, constraints) or counted(self.question, text) == "none")
             and _has_extent(self.question, text)
             and not names_only(self.question, text)
             and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
@@ -819,15 +819,20 @@ _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  
 _AT_MOST = re.compile(
     r"\b(?:(?:do(?:es)?|must|may|can|should) ?not|no|not)(?: [a-z]+)? (?:more|longer|later) than\b", re.IGNORECASE
 )
+_FINAL_QUESTION = re.compile(r"(?:\A|(?<=[.!?:]\s))[^.!?]{3,160}\?\s*\Z")
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
 def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
+    final = _FINAL_QUESTION.search(body)
+    rest = Statements([body[: final.start()]], places=places_of(piece)).unmet(constraints) if final else ()
+    is_none = _HOW_MANY.search(question) is not None and counted(question, body) == "none"
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
-        or statement(_AT_MOST.sub("up to", piece.text)).denies(question)
+        or (final is not None and not is_yes_no(question) and any(map(statement(final[0]).has, rest)))
+        or (not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question))
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)

@@ -76,6 +76,8 @@ _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
+_HAS_ONE = re.compile(r"\b(?:have|has|need|needs|use|uses|there|include|includes|offer|offers) (an? [\w -]+)$")
+_ONE = re.compile(r"\bone\b(?=[,.;]|$)")
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
 _WITHOUT = re.compile(  # a condition; it does not deny what holds under it
     r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
@@ -207,7 +209,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         reply = _REPLY.match(rest)
         if reply and not Statements([asked], places=around).unmet(constraints):
             return reply[1].lower() == "yes"
-        first = body = rest.lstrip(": ")
+        thing = _HAS_ONE.search(asked)
+        first = body = _ONE.sub(thing[1], rest.lstrip(": ")) if thing else rest.lstrip(": ")
     first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
     unmet = said.unmet(constraints)
@@ -678,5 +681,8 @@ def counted(question: str, text: str) -> str:
     noun = fold(match[1]).rstrip("s") if match else ""
     if len(noun) < 3:
         return ""
-    stated = re.search(rf"\b{_COUNT}\s+(?:[\w'’-]+\s+){{0,2}}?{re.escape(noun)}\w{{0,3}}\b", text, re.IGNORECASE)
-    return stated[1].rstrip(".,") if stated else ""
+    names = constraints_of(question).names
+    own = (part for part in _CONTRAST.split(text) if names and all(map(statement(part).has, names)))
+    text = next(own, text)
+    stated = re.search(rf"\b(?:{_COUNT}|no)\s+(?:[\w'’-]+\s+){{0,2}}?{re.escape(noun)}\w{{0,3}}\b", text, re.IGNORECASE)
+    return (stated[1] or "none").rstrip(".,") if stated else ""

@@ -792,8 +792,15 @@ def _has(cell: str, value: Decimal) -> bool | None:
     return is_above and (high is None or value <= high) and ("end" not in at or value < at["end"])
 
 
+_OF_RANGES = _names(
+    "many much cost costs price pay get child children adult adults person people employee employees customer"
+)
+
+
 def ranged_row(question: str, table: Table) -> Row | None:
     """The one row of a table whose range has the one number of a question, which names its unit and another column.
+
+    The table, its headings or its title have the other words of the question.
 
     Parameters
     ----------
@@ -810,22 +817,25 @@ def ranged_row(question: str, table: Table) -> Row | None:
     >>> ranged_row("What is the price for 3 kg?", table).cells["Price"]
     ('7.90',)
     """
-    names, others = telling_words(question)
-    values = [word for word in others if word[:1].isdigit() and not _YEAR.fullmatch(word)]
-    if len(values) != 1 or not numbers(values[0]):
+    asked = _Asked(question)
+    said = {at: number for at, word in enumerate(asked.words) for number in numbers(" ".join(telling_words(word)[1]))}
+    if len(said) != 1 or _YEAR.fullmatch(min(said.values()).value):
         return None
-    value, asked = Decimal(numbers(values[0])[0].value), _Asked(question)
+    ((at, number),) = said.items()
+    value, beside = Decimal(number.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
     fitting: list[Row] = []
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]
         inside = [_has(cell, value) for cell in cells]
         units = {stem(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
         is_named = any(asked.naming(other) for other in table.labels if other != label)
-        if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(asked.stems):
+        if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(beside):
             fitting += [row for row, has in zip(table.rows, inside, strict=True) if has]
     around = (*table.context, *table.labels, *(row.text for row in fitting))
-    is_here = {word for name in names for word in _tokens(name)} <= {word for text in around for word in _tokens(text)}
-    return fitting[0] if len(fitting) == 1 and is_here else None
+    known = {stem(word) for text in around for word in _tokens(text)}
+    rest = (word for place, word in enumerate(asked.words) if place not in (*asked.used, at))
+    is_told = all(stem(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
+    return fitting[0] if len(fitting) == 1 and is_told else None
 
 
 # The answer

@@ -166,6 +166,11 @@ NEAR_MISSES = [
     ("Which filter is recommended for ponds?", "For garden ponds the filter kit AF-2 is recommended.", None),
     ("Which filter is recommended for ponds?", "The filter kit is recommended for ponds.", ""),
     ("How many tablets may I take within 24 hours?", "Do not take more than two tablets within 24 hours.", None),
+    ("How many children had Edith Marrow?", "Edith Marrow had no children.", None),
+    ("How many children had Edith Marrow?", "Edith Marrow had no house.", "children"),
+    ("Who is the coach of Rovers?", "Rovers beat Athletic: Athletic's coach Pete Larkin complained.", ""),
+    ("Who is the coach of Rovers?", "Rovers beat Athletic: Rovers' coach Hanne Dahl was glad.", None),
+    ("Who writes the report?", "Dana: great. Who writes the report?", ""),
     ("Who pays 60 percent of the cost?", "It will cost 212 million euros, of which the state pays 60 percent.", None),
 ]
 
@@ -360,6 +365,11 @@ VERDICTS = [
     ("Did Lena order the slates?", "Lena, please order the slates for 3,900 euro.", ""),
     ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
     ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
+    ("May I lend my card?", "The card is personal and may not be lent.", "No"),
+    ("Did Brask sell the yard?", "Brask never sold the yard.", "No"),
+    ("Does the Solis 1 have a timer?", "Does it have a timer? The Solis 2 has one, the Solis 1 does not.", "No"),
+    ("Does the Solis 2 have a timer?", "Does it have a timer? The Solis 2 has one, the Solis 1 does not.", "Yes"),
+    ("Does the Solis 3 have a timer?", "Does it have a timer? The Solis 2 has one, the Solis 1 does not.", ""),
     ("Does the R7 support Wi-Fi 6E?", "The R7 supports Wi-Fi 6 but not Wi-Fi 6E.", "No"),
     ("Does the R7 support Wi-Fi 6?", "The R7 supports Wi-Fi 6 but not Wi-Fi 6E.", "Yes"),
     ("Does the editor read TOML?", "The editor reads JSON, not TOML.", "No"),
@@ -710,6 +720,9 @@ def test_words_of_a_heading_are_no_count_and_those_of_other_evidence_are_said_so
     piece = replace(_evidence("Velorin 200 mg: Take two tablets of Velorin."), headings=("Velorin 200 mg",))
     other = _evidence("The firm was founded in 1874.")
     assert extractive_answer("How many tablets of Velorin?", [piece]).text.startswith("two: ")
+    points = _evidence("Rovers are third with 41 points; Athletic remain last with 17.")
+    assert extractive_answer("How many points do Athletic have?", [points]).text.startswith("Rovers are third")
+    assert extractive_answer("How many points do Rovers have?", [points]).text.startswith("41: ")
     assert extractive_answer("Who founded Velorin?", [piece, other]).text.endswith("No cited statement says *founded*.")
     assert extractive_answer("Who founded Velorin?", [piece]).text.endswith("No statement says *founded*.")
 
