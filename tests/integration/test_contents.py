@@ -187,7 +187,12 @@ def test_the_commands_list_and_open(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert f"{fact.id}  Ivo Brandt visited Tessing" in call("facts", "--as-operator", "--limit", "100")[1]
     assert "of 1 chunks shown" in call("show", "doc:1", "--as", "public")[1]
     assert "7 facts shown" in call("show", "mara quill", "--as-operator")[1]
-    assert "3 of 7 statements shown; more: --limit 7" in call("show", fact.id, "--as-operator", "--limit", "3")[1]
+    assert "3 of 7 statements shown; more: --skip 3" in call("show", fact.id, "--as-operator", "--limit", "3")[1]
+    rest = call("show", fact.id, "--as-operator", "--limit", "5", "--skip", "3")[1]
+    assert "4 of 7 statements shown" in rest
+    assert "more: " not in rest
+    code, _, error = call("show", "doc:1", "--as-operator", "--skip", "-1")
+    assert (code, "skip is -1; it must not be negative" in error) == (2, True)
     tree = json.loads(call("show", "doc:6", "--as-operator", "--json")[1])["source"]
     assert (tree["metadata"]["year"], tree["text"].startswith("# Works")) == (1906, True)
     code, _, error = call("show", "doc:2", "--as", "public")

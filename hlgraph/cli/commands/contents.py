@@ -11,6 +11,7 @@ from hlgraph.cli.command import Invocation, Where, argument, command, option
 from hlgraph.cli.commands.search import AsOf
 from hlgraph.cli.output import pick
 from hlgraph.errors import UnknownNameError
+from hlgraph.sdk.arguments import check_not_negative
 
 if TYPE_CHECKING:
     from hlgraph.records import Entity, Source
@@ -101,6 +102,7 @@ def show(
     cli: Invocation,
     name: Annotated[str, argument("NAME", "Id, uri or path of a source; id or name of an entity; or id of a fact.")],
     limit: Annotated[int, option("--limit N", "Number of chunks, of facts and neighbours, or of statements.")] = _LIMIT,
+    skip: Annotated[int, option("--skip N", "Number of the first of them that are left out.")] = 0,
     as_of: AsOf = None,
 ) -> None:
     """Open a source, an entity or a fact.
@@ -111,18 +113,18 @@ def show(
     \b
     Examples:
       hlgraph show library/halfmoon-bridge.md
-      hlgraph show "Mara Quill" --limit 50
+      hlgraph show "Mara Quill" --limit 50 --skip 50
       hlgraph show 3f0c5a1be2d94e6f8a7b6c5d4e3f2a1b --json
     """
     with cli.connect() as graph:
-        tree, lines = _opened(graph, name, limit, as_of)
+        tree, lines = _opened(graph, name, slice(skip, skip + limit), as_of)
     cli.show(tree, lines)
 
 
-def _opened(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+def _opened(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[dict[str, object], list[str]]:
     for opening in (_of_source, _of_entity, _of_fact):
         try:
-            return opening(graph, name, limit, as_of)
+            return opening(graph, name, part, as_of)
         except UnknownNameError as error:
             if not str(error).startswith(f"{name}: "):  # there is no such corpus
                 raise
@@ -132,29 +134,31 @@ def _opened(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tuple[d
     )
 
 
-def _of_source(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+def _of_source(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+    check_not_negative(limit=part.stop - part.start, skip=part.start)
     details = graph.sources.open(name, as_of=as_of)
     tree = {
         **pick(details.source, "id uri title metadata version valid_from valid_to"),
         **pick(details, "text chunks statements"),
     }
-    return {"source": tree}, list(_source_lines(details, limit))
+    return {"source": tree}, list(_source_lines(details, part))
 
 
-def _source_lines(details: SourceDetails, limit: int) -> Iterator[str]:
+def _source_lines(details: SourceDetails, part: slice) -> Iterator[str]:
     source = details.source
     yield f"source {source.id}: {_titled(source)}"
     yield f"  version {source.version}, {len(details.text):,} characters, {len(details.statements):,} statements"
     yield from (f"  {key}: {_value(value)}" for key, value in sorted(source.metadata.items()))
-    for chunk in details.chunks[:limit]:
+    shown = details.chunks[part]
+    for chunk in shown:
         page = "" if chunk.page is None else f", page {chunk.page}"
         text = " ".join(chunk.text.split())
         yield f"  {chunk.start}-{chunk.end}{page}: {text if len(text) <= _SPAN else f'{text[: _SPAN - 1]}…'}"
-    yield f"{min(limit, len(details.chunks)):,} of {len(details.chunks):,} chunks shown{_more(limit, len(details.chunks))}"
+    yield f"{len(shown):,} of {len(details.chunks):,} chunks shown{_more(part, len(details.chunks))}"
 
 
-def _of_entity(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tuple[dict[str, object], list[str]]:
-    details = graph.entities.open(name, limit=limit, as_of=as_of)
+def _of_entity(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+    details = graph.entities.open(name, limit=part.stop - part.start, skip=part.start, as_of=as_of)
     tree = {
         **pick(details.entity, "id name kind aliases"),
         "merged": [pick(one, "id name kind aliases") for one in details.merged],
@@ -162,10 +166,10 @@ def _of_entity(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tupl
         "neighbours": [pick(one.entity, "id name kind", statements=one.statements) for one in details.neighbours],
         **pick(details, "fact_count neighbour_count statement_count is_cut"),
     }
-    return {"entity": tree}, list(_entity_lines(details, limit))
+    return {"entity": tree}, list(_entity_lines(details, part))
 
 
-def _entity_lines(details: EntityDetails, limit: int) -> Iterator[str]:
+def _entity_lines(details: EntityDetails, part: slice) -> Iterator[str]:
     entity, least = details.entity, "at least " if details.is_cut else ""
     yield f"entity {entity.id}: {_named(entity)}"
     yield f"  names: {', '.join(entity.aliases)}"
@@ -174,24 +178,24 @@ def _entity_lines(details: EntityDetails, limit: int) -> Iterator[str]:
     for fact in details.facts:
         yield f"  {fact.fact.text}  ({', '.join(_titled(source) for source in fact.sources.values())})"
     shown = len(details.facts)
-    yield f"{shown:,} of {least}{details.fact_count:,} facts shown{_more(limit, details.fact_count)}"
+    yield f"{shown:,} of {least}{details.fact_count:,} facts shown{_more(part, details.fact_count)}"
     yield from (f"  beside {_named(one.entity)}: {one.statements:,} statements" for one in details.neighbours)
     shown = len(details.neighbours)
-    yield f"{shown:,} of {least}{details.neighbour_count:,} neighbours shown{_more(limit, details.neighbour_count)}"
+    yield f"{shown:,} of {least}{details.neighbour_count:,} neighbours shown{_more(part, details.neighbour_count)}"
 
 
-def _of_fact(graph: HLGraph, name: str, limit: int, as_of: str | None) -> tuple[dict[str, object], list[str]]:
-    details = graph.facts.open(name, limit=limit, as_of=as_of)
-    return {"fact": _support_tree(details)}, list(_fact_lines(details, limit))
+def _of_fact(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+    details = graph.facts.open(name, limit=part.stop - part.start, skip=part.start, as_of=as_of)
+    return {"fact": _support_tree(details)}, list(_fact_lines(details, part))
 
 
-def _fact_lines(details: SupportedFact, limit: int) -> Iterator[str]:
+def _fact_lines(details: SupportedFact, part: slice) -> Iterator[str]:
     yield f"fact {details.fact.id}: {details.fact.text}"
     for statement in details.statements:
         source = details.sources.get(statement.source_id)
         where = f"  ({_titled(source)}; characters {statement.start}-{statement.end})" if source else ""
         yield f"  {' '.join(statement.text.split())}{where}"
-    yield f"{len(details.statements):,} of {details.total:,} statements shown{_more(limit, details.total)}"
+    yield f"{len(details.statements):,} of {details.total:,} statements shown{_more(part, details.total)}"
 
 
 def _support_tree(details: SupportedFact) -> dict[str, object]:
@@ -215,5 +219,5 @@ def _value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _more(limit: int, total: int) -> str:
-    return f"; more: --limit {min(total, 10_000)}" if total > limit else ""
+def _more(part: slice, total: int) -> str:
+    return f"; more: --skip {part.stop}" if total > part.stop else ""
