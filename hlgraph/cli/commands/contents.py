@@ -11,7 +11,6 @@ from hlgraph.cli.command import Invocation, Where, argument, command, option
 from hlgraph.cli.commands.search import AsOf
 from hlgraph.cli.output import pick
 from hlgraph.errors import UnknownNameError
-from hlgraph.sdk.arguments import check_not_negative
 
 if TYPE_CHECKING:
     from hlgraph.records import Entity, Source
@@ -135,6 +134,8 @@ def _opened(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[
 
 
 def _of_source(graph: HLGraph, name: str, part: slice, as_of: str | None) -> tuple[dict[str, object], list[str]]:
+    from hlgraph.sdk.arguments import check_not_negative
+
     check_not_negative(limit=part.stop - part.start, skip=part.start)
     details = graph.sources.open(name, as_of=as_of)
     tree = {
