@@ -379,7 +379,7 @@ _RESERVE = re.compile(
     r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
     r"|claim(?:s|ed)?|argu(?:es?|ed)|contend(?:s|ed)?|insist(?:s|ed)?|maintain(?:s|ed) that|believ(?:es?|ed)|think|thinks|thought"
     r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly|demand(?:s|ed)?|propos(?:es?|ed|als?)|request(?:s|ed)?"
-    r"|call(?:s|ed)? for)\b",
+    r"|keep (?:\w+ ){0,3}?(?:out|away|off)|call(?:s|ed)? for)\b",
     re.IGNORECASE,
 )
 _AND_WILL = re.compile(
@@ -418,6 +418,10 @@ _WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
+_PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
+_OBJECT = re.compile(
+    r"([a-z]+) (?:the )?(?!(?:about|after|and|before|from|over|since|than|under|until|with)\b)([a-z]{3,}) (\d[\w-]*)"
+)
 _NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
 # Verbs whose two sides may change places.
 _MUTUALS = """meet met marry married wed divorce divorced merge merged border fight fought play played face faced resemble equal
@@ -635,6 +639,10 @@ def _has_no_agent(question: str, text: str) -> bool:
         second = [match for match in _SECOND_VERB.finditer(text) if _is_form(match[1], did[1])]
         if second and not any(re.search(r"\bby\b", match[2]) for match in second):
             return True
+        thing = statement(question)
+        acts = [match for match in _PARTICIPLE.finditer(text) if _is_form(match[2], did[1])]
+        if acts and all((match[1] in _BE or thing.has(match[1])) and " by " not in match[3] for match in acts):
+            return True
     match = _WHO.search(question)
     if match is None or re.search(r"\bby\b", text):
         return False
@@ -659,7 +667,13 @@ def _is_after_not_before(question: str, text: str) -> bool:
 
 def _is_elsewhere(question: str, text: str) -> bool:
     """Whether a text has another name, or the opposite preposition, after each word of the question that has a name after it."""
+    for verb, noun, number in _OBJECT.findall(question):
+        others = {other for word, own, other in _OBJECT.findall(text) if own == noun and statement(word).has(verb)}
+        if others and number not in others:
+            return True
     for verb, preposition in _FOR_OR_AGAINST.findall(question):
+        if preposition == "against" and "against" not in text and not statement(text).has("opposed"):
+            return True
         said = {own for word, own in _FOR_OR_AGAINST.findall(text) if statement(word).has(verb)}
         if _OPPOSITE[preposition] in said and preposition not in said:
             return True

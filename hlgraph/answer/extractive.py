@@ -296,8 +296,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         return _is_defined(text, name)
     if kind is Expected.TIME and not _OF_LIFE.search(question):
         text = _LIFE.sub("", text)
-    if has_expected(kind, text, asked=asked):
-        match = _HOW_MANY.search(question)
+    match = _HOW_MANY.search(question)
+    if has_expected(kind, _NO_COUNT.sub("", text) if match else text, asked=asked):
         nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
         return all(map(statement(text).has, nouns))
     if kind is Expected.PERSON:
@@ -316,6 +316,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     return False
 
 
+_NO_COUNT = re.compile(r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}")  # port LAN 1, 192.168.7.1
 _VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
 _WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)

@@ -171,6 +171,15 @@ NEAR_MISSES = [
     ("Who is the coach of Rovers?", "Rovers beat Athletic: Athletic's coach Pete Larkin complained.", ""),
     ("Who is the coach of Rovers?", "Rovers beat Athletic: Rovers' coach Hanne Dahl was glad.", None),
     ("Who writes the report?", "Dana: great. Who writes the report?", ""),
+    ("Who painted the roofs?", "Roofs painted white were cooler.", ""),
+    ("Who painted the roofs?", "The roofs, painted by Ada Falk, were cooler.", None),
+    ("Who translated the Mosses?", "The Mosses appeared in 1952 and was translated into five languages.", ""),
+    ("Who voted against the tram?", "The council voted 31 to 18 for the tram.", ""),
+    ("Who voted against the tram?", "Only Ada Falk voted against the tram.", None),
+    ("Who issued invoice 17?", "Ada Falk cancelled invoice 17 and issued invoice 18.", ""),
+    ("Who issued invoice 18?", "Ada Falk cancelled invoice 17 and issued invoice 18.", None),
+    ("How many ports does the R7 have?", "Connect a computer to the port LAN 1 of the R7.", ""),
+    ("How many ports does the R7 have?", "The R7 has 4 ports.", None),
     ("Who pays 60 percent of the cost?", "It will cost 212 million euros, of which the state pays 60 percent.", None),
 ]
 
@@ -365,6 +374,7 @@ VERDICTS = [
     ("Did Lena order the slates?", "Lena, please order the slates for 3,900 euro.", ""),
     ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
     ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
+    ("Can children take Velorin?", "Keep Velorin out of the reach of children.", ""),
     ("May I lend my card?", "The card is personal and may not be lent.", "No"),
     ("Did Brask sell the yard?", "Brask never sold the yard.", "No"),
     ("Does the Solis 1 have a timer?", "Does it have a timer? The Solis 2 has one, the Solis 1 does not.", "No"),
