@@ -398,6 +398,7 @@ _QUANTITY = """age amount capacity charge cost cover depth dose duration fee fin
 _QUANTITIES = frozenset(_QUANTITY.split())
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
+_PARAGRAPH_GAP = 2  # characters between the last sentence of a paragraph and the next one
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
 _UNMET = 1
 _SAME = 0.8
@@ -656,11 +657,11 @@ class _Pool:
         return bool(leading) and all(map(said.has, names))
 
     def _is_context(self, at: int, first: int) -> bool:
-        """Whether a piece is the sentence before the first one, or defines the subject of its source."""
+        """Whether a piece is the sentence before the first one in its paragraph, or defines the subject of its source."""
         one, other = self.evidence[at], self.evidence[first]
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
-        return is_before(one, other) or (
+        return (is_before(one, other) and other.start - one.end < _PARAGRAPH_GAP) or (
             self.kind is not Expected.TIME
             and _DEFINES.match(body_of(one)) is not None
             and self.titles[at] <= self.said[at]
