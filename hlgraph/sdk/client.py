@@ -889,10 +889,10 @@ class HLGraph:
 
     @property
     def communities(self) -> Communities:
-        """The communities of the corpus: ``build`` and ``find`` them."""
+        """The communities of the corpus: ``build`` and ``find`` them, or draw the ``map`` of their entities."""
         from hlgraph.sdk.communities import Communities
 
-        return Communities(self.corpus, self._opened.stores)
+        return Communities(self.corpus, self._opened.stores, self._caller)
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -1140,7 +1140,18 @@ class _CallerView(HLGraph):
 
 
 _FOR_CALLERS = frozenset(
-    {"answer", "answer_stream", "close", "contradictions", "entities", "export_graph", "facts", "search", "sources"}
+    {
+        "answer",
+        "answer_stream",
+        "close",
+        "communities",
+        "contradictions",
+        "entities",
+        "export_graph",
+        "facts",
+        "search",
+        "sources",
+    }
 )
 
 

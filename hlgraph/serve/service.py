@@ -417,6 +417,10 @@ class Records:
     def __init__(self, service: Service) -> None:
         self._service = service
 
+    def _seen(self, who: Principal, corpus: str) -> HLGraph:
+        """The corpus as a caller with groups sees it, and the whole corpus for others."""
+        return (self._service.asked if who.groups else self._service.whole)(who, corpus)
+
     def communities(self, who: Principal, corpus: str, *, asked: shapes.CommunitiesAsked) -> shapes.CommunitiesFound:
         """The communities of a corpus.
 
@@ -426,7 +430,7 @@ class Records:
         corpus : the corpus
         asked : which of them
         """
-        listed = self._service.whole(who, corpus).communities.find(
+        listed = self._seen(who, corpus).communities.find(
             level=asked.level, k=asked.limit, skip=asked.skip, names=asked.names
         )
         return shapes.CommunitiesFound(
@@ -454,9 +458,7 @@ class Records:
         corpus : the corpus
         asked : how many, and of which community
         """
-        drawn = self._service.whole(who, corpus).communities.map(
-            community=asked.community, k=asked.limit, edges=asked.edges
-        )
+        drawn = self._seen(who, corpus).communities.map(community=asked.community, k=asked.limit, edges=asked.edges)
         nodes = tuple(
             shapes.MapNode(
                 id=node.entity.id,

@@ -386,9 +386,10 @@ def _asking(method: str, question: str, **options: Any) -> _Run:
 
 
 def listings() -> Iterator[Call]:
-    """Lists of sources, entities and facts, and some of their records opened."""
+    """Lists of sources, entities and facts, some of their records opened, and the communities and their map."""
     for where in FILTERS:
         yield Call(f"sources, entities, facts --where {where}", functools.partial(_contents, where=where))
+    yield Call("communities", _communities)
 
 
 def contradictions() -> Iterator[Call]:
@@ -429,7 +430,9 @@ def _rows(path: Path) -> object:
     return _rounded(parquet.read_table(path).to_pylist())
 
 
-_COVERED = frozenset({"answer", "contradictions", "entities", "export_graph", "facts", "search", "sources"})
+_COVERED = frozenset(
+    {"answer", "communities", "contradictions", "entities", "export_graph", "facts", "search", "sources"}
+)
 _COVERED |= {"answer_stream", "close"}  # the events of answer; nothing
 
 
@@ -449,6 +452,13 @@ def _refusal(graph: HLGraph, name: str) -> str:
     except AccessError as error:
         return str(error)
     raise AssertionError(f"callers may use {name}, and no call of the kit covers it")
+
+
+def _communities(graph: HLGraph, as_of: AsOf | None) -> Mapping[str, object]:
+    if as_of is not None:  # there are none of the past
+        return {}
+    listed, drawn = graph.communities.find(names=4), graph.communities.map(k=9, edges=20)
+    return {"communities": _rounded(listed), "map": _rounded(drawn)}
 
 
 def _contents(graph: HLGraph, as_of: AsOf | None, *, where: Any) -> Mapping[str, object]:

@@ -127,6 +127,7 @@ def test_a_caller_may_do_nothing_else(papers: HLGraph) -> None:
         "answer",
         "answer_stream",
         "close",
+        "communities",
         "contradictions",
         "entities",
         "export_graph",
@@ -136,6 +137,11 @@ def test_a_caller_may_do_nothing_else(papers: HLGraph) -> None:
     }:
         with pytest.raises(AccessError, match=f"{name} needs the right to operate"):
             getattr(view, name)
+
+    with pytest.raises(AccessError, match="building communities needs the right to operate"):
+        view.communities.build()
+    with pytest.raises(AccessError, match="communities of entity_passage need the right to operate"):
+        view.communities.find("entity_passage")
 
     async def ask() -> None:
         awaited = AsyncHLGraph(papers).as_caller({"public"})

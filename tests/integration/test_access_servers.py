@@ -54,6 +54,7 @@ def test_nothing_leaks_on_servers(
     parts = {
         "evidence",
         "communities",
+        "map",
         "calibration",
         "seeds",
         "hops",

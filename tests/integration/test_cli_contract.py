@@ -380,7 +380,7 @@ def test_communities(place: Path, tmp_path: Path) -> None:
     store = ("--store", f"hlgraph://{tmp_path}/store")
     silent(*store, "ingest", place / "docs" / "halfmoon-bridge.md")
     nothing = silent(*store, "communities", "list")
-    assert nothing == {"run": None, "communities": []}
+    assert nothing == {"run": None, "communities": [], "total": 0}
     assert "next: hlgraph communities build" in call(*store, "communities", "list").out
     built = silent(*store, "communities", "build", "--max-size", 5)
     assert built["added"] == sum(built["communities"]) > 0
@@ -390,13 +390,15 @@ def test_communities(place: Path, tmp_path: Path) -> None:
     listed = silent(*store, "communities", "list", "--level", 0, "--k", 3, "--names", 2)
     assert [item["level"] for item in listed["communities"]] == [0, 0, 0]
     assert all(1 <= len(item["names"]) <= 2 <= item["size"] <= 5 for item in listed["communities"])
+    rest = silent(*store, "communities", "list", "--level", 0, "--k", 3, "--skip", 3)["communities"]
+    assert {item["id"] for item in rest}.isdisjoint(item["id"] for item in listed["communities"])
     (tmp_path / "more.md").write_text("Mara Quill built a house in Tessing.")
     silent(*store, "ingest", tmp_path / "more.md")
     stale = silent(*store, "communities", "list")
     assert stale["run"]["is_stale"]
     assert call(*store, "communities", "list").out.startswith("STALE: the corpus has changed since version 1")
     silent(*store, "delete", "--all")
-    assert silent(*store, "communities", "list") == {"run": None, "communities": []}
+    assert silent(*store, "communities", "list") == {"run": None, "communities": [], "total": 0}
     assert_snapshot("communities-build", built, again)
     assert_snapshot("communities-list", listed, stale)
 

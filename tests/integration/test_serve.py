@@ -759,7 +759,7 @@ class RestPart:
         response = self._client.get(f"/v1/corpora/default/{path}", params=given, headers=self._headers)
         if response.status_code != 200:
             raise InputError(response.json()["detail"])
-        assert "etag" not in response.headers
+        assert ("etag" in response.headers) == (path == "communities")  # which is that of the answer
         return response.json()
 
     def list(self, **options: Any) -> Page[Any]:
@@ -768,6 +768,12 @@ class RestPart:
 
     def open(self, name: str, **options: Any) -> Any:
         return self._get(f"{self._name}/{quote(name, safe='')}", options)
+
+    def find(self, **options: Any) -> Any:
+        return self._get(self._name, options)
+
+    def map(self, *, k: int, edges: int) -> Any:
+        return self._get("map", {"limit": k, "edges": edges})
 
 
 class RestView:
@@ -810,6 +816,10 @@ class RestView:
     @property
     def facts(self) -> RestPart:
         return RestPart(self._client, self._headers, "facts")
+
+    @property
+    def communities(self) -> RestPart:
+        return RestPart(self._client, self._headers, "communities")
 
     def answer(self, question: str, **options: Any) -> Answer:
         tree = self._ask("answer", {"question": question, **options})
@@ -869,8 +879,11 @@ def test_nothing_leaks_over_http(tmp_path: Path, seed: int) -> None:
 def test_what_lists_a_corpus_with_groups_is_for_who_operates(tmp_path: Path) -> None:
     groups = [replace(DOCUMENTS[0], metadata={"acl": "board"}), DOCUMENTS[1]]
     with serving(tmp_path, is_open=False, documents=groups) as server:
-        for path in ("stats", "communities", "summaries", "merges"):
-            for key in (server.key(), server.key(groups=["board"])):
+        seen = server.client.get("/v1/corpora/default/map", headers=server.key(groups=["board"])).json()
+        assert {node["name"] for node in seen["nodes"]} == {"Mara Quill", "Aldane Bridge", "Bridge"}
+        for path in ("stats", "communities", "map", "summaries", "merges"):
+            is_recounted = path in ("communities", "map")
+            for key in (server.key(), *(() if is_recounted else (server.key(groups=["board"]),))):
                 response = server.client.get(f"/v1/corpora/default/{path}", headers=key)
                 problem(response, 403)
                 assert "etag" not in response.headers
@@ -1181,8 +1194,10 @@ def test_every_route_says_of_hidden_records_what_it_says_of_none(tmp_path: Path)
         assert codes == {200, 404}
         for part in (*lists, *(f"{part}?where=k=1" for part in lists), *(f"{part}?limit=1" for part in lists)):
             said(part)
-        for path in ("stats", "communities", "map", "summaries", "merges", "jobs"):
+        for path in ("stats", "summaries", "merges", "jobs"):
             assert said(path)[0] == 403
+        for path in ("communities", "map", "map?limit=2&edges=1"):
+            assert said(path)[0] == 200
         for one, other in itertools.permutations(names, 2):
             said(f"path?from={quote(one)}&to={quote(other)}")
         for route, where in itertools.product(("search", "answer"), (None, "k = 1", "none = 1")):

@@ -57,31 +57,35 @@ def _built_lines(built: BuiltCommunities) -> Iterator[str]:
         yield f"{saved.added} added, {saved.removed} removed, {saved.kept} kept; computed by {built.run.by}"
 
 
-@command(app, "list", "corpus")
+@command(app, "list", "corpus", "caller")
 def list_communities(
     cli: Invocation,
     shape: Shape = "entity_entity",
     level: Annotated[int | None, option("N", "Only this level; 0 is the finest.")] = None,
     k: Annotated[int, option("--k N", "Maximum number of communities.")] = LISTED,
+    skip: Annotated[int, option("N", "Number of the first communities that are left out.")] = 0,
     names: Annotated[int, option("N", "Number of member names shown for each.")] = 10,
 ) -> None:
-    """List the stored communities of a corpus: the finest level first, the largest first within a level.
+    """List the communities of a corpus: the finest level first, the largest first within a level.
+
+    They are those that were built; with --as, those of the entities that the caller sees.
 
     \b
     Examples:
       hlgraph communities list
-      hlgraph communities list --level 1 --k 5 --json
+      hlgraph communities list --level 1 --k 5 --skip 5 --json
     """
     with cli.connect() as graph:
-        listing = graph.communities.find(shape, level=level, k=k, names=names)
+        listing = graph.communities.find(shape, level=level, k=k, skip=skip, names=names)
     communities = [
         pick(community, "id level size parent_id", names=listing.names.get(community.id, ()))
         for community in listing.communities
     ]
-    cli.show({"run": run_tree(listing.run), "communities": communities}, _lines(listing, shape))
+    tree = {"run": run_tree(listing.run), "communities": communities, "total": listing.total}
+    cli.show(tree, _lines(listing, shape, skip + len(communities)))
 
 
-def _lines(listing: FoundCommunities, shape: str) -> Iterator[str]:
+def _lines(listing: FoundCommunities, shape: str, shown: int) -> Iterator[str]:
     if listing.run is None:
         yield f"no communities have been built for {shape}; next: hlgraph communities build --shape {shape}"
         return
@@ -90,3 +94,5 @@ def _lines(listing: FoundCommunities, shape: str) -> Iterator[str]:
     for community in listing.communities:
         names = ", ".join(listing.names.get(community.id, ()))
         yield f"level {community.level}, {community.size} members: {names}  ({community.id})"
+    more = f"; more: --skip {shown}" if shown < listing.total else ""
+    yield f"{len(listing.communities):,} of {listing.total:,} communities shown{more}"
