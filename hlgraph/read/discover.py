@@ -31,7 +31,7 @@ from hlgraph.read.content import (
     without_gz,
 )
 from hlgraph.read.formats import SUFFIXES
-from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, STORE, WALKED, Files
+from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, SETTINGS, STORE, WALKED, Files
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
 STDIN = "-"
@@ -40,6 +40,7 @@ ADDRESS = re.compile(r"(?i)(?:https?|ftp|file|gs|az|abfss?)://")
 DOWNLOAD = "download it, and name the file"
 """What helps against an address in place of a path."""
 _DATABASE = "hlgraph.db"  # in the folder of an embedded store
+_SETTINGS = "hlgraph.yaml"
 _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 
@@ -68,7 +69,7 @@ def discover(
 
     A folder is walked recursively. A link that leads out of the folder is refused. Otherwise anybody who may write into the
     folder could have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
-    named it. Hidden files and folders, empty files and the folders of embedded stores are skipped. So are
+    named it. Hidden files and folders, empty files, ``hlgraph.yaml`` and the folders of embedded stores are skipped. So are
     files in folders that have no reader, unless ``format_name`` is
     given; ``files`` lists what was left out. A file without a suffix, or named like a README or a manual page, has a reader
     if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
@@ -309,6 +310,7 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
         folders[:] = entering
         for name in sorted(names):
             reason = _unreadable(name, here / name, format_name) if _is_shown(name) else HIDDEN
+            reason = reason or (SETTINGS if name == _SETTINGS and format_name is None else "")
             reason = reason or (EMPTY if _is_empty(here / name) else "")
             if reason:
                 files.leave_out((here / name).as_uri(), reason)
@@ -463,7 +465,15 @@ _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<\?(?:[^?]|\?(?!>))*+\?>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>\s*+)*+"
     rb"<(?:[\w.-]+:)?([\w.-]+)([^>]*+)"
 )
-_ROOTS = {b"article": "jats", b"pmc-articleset": "jats", b"TEI": "tei", b"TEI.2": "tei", b"teiCorpus": "tei"}
+_ROOTS = {
+    b"article": "jats",
+    b"pmc-articleset": "jats",
+    b"TEI": "tei",
+    b"TEI.2": "tei",
+    b"teiCorpus": "tei",
+    b"gpx": "gpx",
+    b"kml": "kml",
+}
 _CONVERSIONS = {
     suffix: mend
     for suffixes, mend in (

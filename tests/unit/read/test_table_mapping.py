@@ -339,7 +339,9 @@ def test_a_file_without_rows_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nText.", encoding="utf-8")
     (failed,) = documents(tmp_path / "a.md")
     assert isinstance(failed, ReadFailure)
-    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, xlsx" in str(failed.error)
+    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, toml, xlsx, yaml" in str(
+        failed.error
+    )
 
 
 def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
