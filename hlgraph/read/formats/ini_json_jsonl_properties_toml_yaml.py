@@ -200,23 +200,31 @@ def _is_row(value: dict[str, object], options: ReadOptions) -> bool:
 
 def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[Document | ReadFailure]:
     [value] = whole.values
-    if value in (None, "", [], {}) and whole.comments:
-        yield _text_document(origin, whole.comments, whole.warnings)
-    elif isinstance(value, list) and value and not any(isinstance(entry, dict) for entry in value):
+    above = list(whole.comments)
+    if isinstance(value, list) and value and not any(isinstance(entry, dict) for entry in value):
         items = [item(cell_text(entry)) for entry in value]
-        yield _text_document(origin, [*whole.comments, "\n".join(filter(None, items))], whole.warnings)
-    elif (
+        yield _text_document(origin, [*above, "\n".join(filter(None, items))], whole.warnings)
+        return
+    if whole.are_settings and isinstance(value, list) and not _are_objects(value):
+        value = {"": value}
+    if (
         isinstance(value, dict)
         and mapping.is_table(())
         and _entries(value, mapping) == [value]
         and not mapping.has_text(value)
     ):
-        warnings = (*whole.warnings, *(_without_values(value) if whole.are_settings else ()))
-        yield from table_documents(
-            origin, pairs_of(value), head=["", ""], unit="value", warnings=warnings, above=whole.comments
-        )
+        alone, has_values = _names_alone(value)
+        above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
+        if not has_values and above:
+            yield _text_document(origin, above, whole.warnings)
+        else:
+            yield from table_documents(
+                origin, pairs_of(value), head=["", ""], unit="value", warnings=whole.warnings, above=above
+            )
+    elif whole.are_settings and not isinstance(value, dict | list):
+        yield _text_document(origin, [*above, cell_text(value)], whole.warnings)
     else:
-        comments = {"comment": [*whole.comments]} if whole.comments else {}
+        comments = {"comment": above} if above else {}
         table = _table(value, whole, mapping)
         names = value.items() if whole.are_settings and isinstance(value, dict) else ()
         name = next((name for name, entry in names if entry is _entries(value, mapping)), "")
@@ -230,12 +238,20 @@ def _text_document(origin: Origin, blocks: Sequence[str], warnings: tuple[str, .
     return Document(uri, text, clean_title(origin.stem), metadata, warnings=warnings)
 
 
-def _without_values(value: dict[str, object]) -> tuple[str, ...]:
-    """A warning with the names of an object that have no value."""
+def _names_alone(value: dict[str, object]) -> tuple[list[str], bool]:
+    """The names of an object that have no value, and whether another one has."""
+    alone: list[str] = []
+    count = 0
     with suppress(ValueError):  # too many values, which reading them reports
-        names = [name for name, leaf in numbered_leaves(value) if not cell_text(leaf)]
-        return (f"names without a value: {_first(names)}",) if names else ()
-    return ()
+        for name, leaf in numbered_leaves(value):
+            count += 1
+            if not cell_text(leaf):
+                alone.append(name)
+    return alone, count > len(alone)
+
+
+def _are_objects(entries: list[object]) -> bool:
+    return all(isinstance(entry, dict) for entry in entries)
 
 
 def _first(names: Sequence[str]) -> str:
@@ -261,7 +277,7 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and not mapping.has_text(value):
-        lists = [entry for entry in value.values() if isinstance(entry, list) and entry and isinstance(entry[0], dict)]
+        lists = [entry for entry in value.values() if isinstance(entry, list) and any(entry) and _are_objects(entry)]
         if len(lists) == 1:
             return lists[0]
     return [value]
@@ -541,7 +557,7 @@ def _yaml(origin: Origin, text: Text) -> _Values:
         warnings += (f"names that are given twice, all of whose values are kept: {_first(builder.repeated)}",)
     if builder.binary:
         warnings += (f"not read: binary values ({builder.binary:,})",)
-    return _Values(values or [None], builder.comments.loose, warnings, _typed)
+    return _Values(values or [{}], builder.comments.loose, warnings, _typed)
 
 
 def _not_yaml(origin: Origin, text: str, error: yaml.YAMLError) -> ReadError:

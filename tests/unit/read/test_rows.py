@@ -260,6 +260,13 @@ def test_one_json_object_without_a_text_is_a_table_of_its_values(tmp_path: Path)
     ]
 
 
+def test_blanks_between_a_delimiter_and_a_quotation_mark_do_not_end_the_quotation(tmp_path: Path) -> None:
+    data = '"Treat", "Cost", "Said"\n"Frog", 1.49, "If we took out the bones, it wouldn\'t be crunchy"\n'
+    [found], failures = run(tmp_path / "a.csv", data)
+    assert failures == []
+    assert found.text.splitlines()[2] == "| Frog | 1.49 | If we took out the bones, it wouldn't be crunchy |"
+
+
 def test_csv_cells_are_typed_with_care(tmp_path: Path) -> None:
     data = (
         "id,text,n,zip,price,day,ok,gap,exp\n"

@@ -117,9 +117,7 @@ key
             "a.yaml",
             YAML,
             [
-                "The plant in Orlen.",
-                "",
-                *HEAD,
+                *("The plant in Orlen.", "", "without a value: empty", "", *HEAD),
                 "| server host | a.example |",
                 "| server host comment | behind the proxy |",
                 "| server port | 8080 |",
@@ -138,7 +136,7 @@ key
                 "| volumes | data, cache |",
                 "| parts 1 a | 1 |",
             ],
-            ("names without a value: empty",),
+            (),
         ),
         (
             "a.toml",
@@ -157,22 +155,22 @@ key
             "a.ini",
             INI,
             [
-                *("The plant.", "", *HEAD, "| name | Orlen |"),
+                *("The plant.", "", "without a value: server flag, empty", "", *HEAD, "| name | Orlen |"),
                 "| server host | a.example ; behind the proxy, b.example |",
                 "| server host comment | Address of the pump server. |",
                 *("| server paths | /a, /b |", "| hosts | web1, web2 |"),
             ],
-            ("names without a value: server flag, empty",),
+            (),
         ),
         (
             "a.properties",
             PROPERTIES,
             [
-                *("The plant.", "", *HEAD, "| server host | a.example |"),
+                *("The plant.", "", "without a value: key", "", *HEAD, "| server host | a.example |"),
                 "| server host comment | Address of the pump server. |",
                 *("| server name | Halfmoon Bridge |", "| café | open |", "| url | http://a/b |"),
             ],
-            ("names without a value: key",),
+            (),
         ),
     ],
 )
@@ -198,6 +196,16 @@ def test_documents_and_lists_of_yaml(tmp_path: Path) -> None:
         ("a", "The bridge is open.", {"cost": 7.5}),
         ("b", "It is shut.", {}),
     ]
+    said = given(tmp_path, "g.yml", "a: 1\n---\n|\n Two lines\n of text.\n---\n")
+    assert [each.text.split("\n")[-1] for each in said if isinstance(each, Document)] == [
+        "| a | 1 |",
+        "Two lines of text.",
+    ]
+    mixed = only(tmp_path, "f.yml", "- a\n- {b: 1}\n")
+    assert mixed.text.split("\n")[2:] == ["| 1 | a |", "| 2 b | 1 |"]
+    mixed = only(tmp_path, "a.toml", 'a = ["b", {c = 1}]')
+    assert mixed.text.split("\n")[2:] == ["| a 1 | b |", "| a 2 c | 1 |"]
+    assert only(tmp_path, "b.toml", "[features]\nstd = []\n[[bin]]\n").text == "without a value: features std, bin"
     assert only(tmp_path, "d.yml", "# Rules\n\n- Be kind.\n- Be brief.\n").text == "Rules\n\n- Be kind.\n- Be brief."
     assert only(tmp_path, "e.yml", "# Nothing is set.\n# port: 80\n").text == "Nothing is set. port: 80"
 
@@ -208,7 +216,7 @@ def test_aliases_merges_tags_and_names_that_are_given_twice(tmp_path: Path) -> N
         "bad: !!python/object/apply:os.system [echo]\nraw: !!binary aGVsbG8=\nport: 1\nport: 2\n"
     )
     found = only(tmp_path, "a.yaml", source)
-    assert found.text.split("\n")[2:] == [
+    assert found.text.split("\n")[4:] == [
         *("| base image | a |", "| base port | 1 |", "| web port | 2 |", "| web image | a |"),
         *(
             "| key | !Ref Bucket |",
@@ -220,7 +228,6 @@ def test_aliases_merges_tags_and_names_that_are_given_twice(tmp_path: Path) -> N
     assert found.warnings == (
         "names that are given twice, all of whose values are kept: 'port' in line 10",
         "not read: binary values (1)",
-        "names without a value: raw",
     )
 
 
@@ -236,6 +243,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a.yaml", "a: [b\n", "is not YAML (line 2: did not find expected ',' or ']')"),
         ("a.yaml", "a: *b\n", "is not YAML (line 1: the alias *b names no value above it)"),
         ("a.yaml", "a: &b [*b]\n", "is not YAML (line 1: the alias *b names no value above it)"),
+        ("a.yaml", "{}\n--- \n", "is empty: it holds no rows"),
         ("a.yaml", "Just words\nof a text.\n", "holds no names with values"),
         ("a.yaml", LAUGHS, "holds more than 1,000,000 values"),
         (
