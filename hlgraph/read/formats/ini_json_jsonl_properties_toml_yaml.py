@@ -182,7 +182,16 @@ def values_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOpti
     """
     whole = _whole(origin, stream, options, parse)
     value = list(whole.values) if len(whole.values) > 1 else whole.values[0]
-    return _table(value, whole, RowMapping(options.mapping))
+    return _table(_with_floats(value), whole, RowMapping(options.mapping))
+
+
+def _with_floats(value: object) -> object:
+    """A value whose decimals are floats."""
+    if isinstance(value, dict):
+        return {name: _with_floats(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(entry) for entry in value]
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _whole(origin: Origin, stream: io.BufferedReader, options: ReadOptions, parse: _Parser) -> _Values:
@@ -539,9 +548,7 @@ def _plain_value(text: str) -> object:
 
 def _typed(value: object) -> MetadataValue | None:
     """A value as metadata; decimals, which tables show with all their digits, as floats."""
-    if isinstance(value, list):
-        return metadata_value([float(entry) if isinstance(entry, Decimal) else entry for entry in value])
-    return metadata_value(float(value) if isinstance(value, Decimal) else value)
+    return metadata_value(_with_floats(value))
 
 
 def _yaml(origin: Origin, text: Text) -> _Values:
