@@ -189,6 +189,17 @@ _NUMBERED_TITLE = re.compile(  # of a part: "2. Fuel", "§ 3 Beitrag", "Article 
     r"(?:[ \t]+(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60})?"
     r"|(\d{1,2}(?:\.\d{1,2}){1,3}|\d{1,2}(?=[.)]))[.)]?[ \t]+(?![^\W\d_]+\.? \d{4}\b)(?=[A-ZÀ-ÖØ-Þ])[^.;:!?|,\n]{2,60}"
 )
+# A line alone that heads an annex: "Annex: abbreviations", "Appendix B - Forms", "Anlage 3".
+_ANNEX_LABEL = r"(?:(?:[Nn][or]\.?|n°) ?)?(?:\d{1,3}[a-z]?|[IVXLC]{1,6}|[A-Z])(?:\.\d{1,2}){0,2}"
+_ANNEXES = (
+    "annexe?|appendix|anhang|anlage|beilage|anexo|apéndice|allegato|appendice|bijlage|bilaga|bilag|vedlegg|liite|załącznik|příloha"
+    "|приложение"
+)
+_ANNEX = re.compile(
+    rf"(?=[A-ZÀ-ÖØ-ÞА-Я])(?:(?i:{_ANNEXES})(?:\s?:\s+[^.;:!?|\n]{{2,60}})?"
+    rf"|(?i:{_ANNEXES}|schedule|exhibit|attachment|addendum)\s{_ANNEX_LABEL}"
+    r"(?:\s?:\s+[^.;:!?|\n]{2,60}|(?:\s?[–—-]|\.|)\s+(?=[A-ZÀ-ÖØ-ÞА-Я])[^.;:!?|\n]{2,60})?)"
+)
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
@@ -560,6 +571,8 @@ def _is_part(block: Block, line: str, following: Block, text: str, *, is_after: 
     is_above = is_other and following.is_loose and text[following.start - 1] == "\n"
     if not is_above or (is_after and block.kind is BlockKind.ITEM) or not _stands_alone(block, line):
         return ""
+    if line[0].isupper() and _ANNEX.fullmatch(line):
+        return "" if _ANNEX.fullmatch(text, following.start, following.end) else "1"
     title = _NUMBERED_TITLE.fullmatch(line)
     return title[1] or title[2] if title else ""
 

@@ -31,7 +31,7 @@ from hlgraph.read.content import (
     without_gz,
 )
 from hlgraph.read.formats import SUFFIXES
-from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, STORE, WALKED, Files
+from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, SETTINGS, STORE, WALKED, Files
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
 STDIN = "-"
@@ -40,6 +40,7 @@ ADDRESS = re.compile(r"(?i)(?:https?|ftp|file|gs|az|abfss?)://")
 DOWNLOAD = "download it, and name the file"
 """What helps against an address in place of a path."""
 _DATABASE = "hlgraph.db"  # in the folder of an embedded store
+_SETTINGS = "hlgraph.yaml"
 _HIDDEN = (".", "~$")  # "~$" begins the names of Office lock files
 
 
@@ -68,7 +69,7 @@ def discover(
 
     A folder is walked recursively. A link that leads out of the folder is refused. Otherwise anybody who may write into the
     folder could have any file ingested that the caller may read. A path that is itself a link is followed, because the caller
-    named it. Hidden files and folders, empty files and the folders of embedded stores are skipped. So are
+    named it. Hidden files and folders, empty files, ``hlgraph.yaml`` and the folders of embedded stores are skipped. So are
     files in folders that have no reader, unless ``format_name`` is
     given; ``files`` lists what was left out. A file without a suffix, or named like a README or a manual page, has a reader
     if its content is text, HTML or a known packed format. A glob matches files only. ``s3://bucket/key`` is one object,
@@ -309,6 +310,7 @@ def _walk(root: Path, format_name: str | None, files: Files, *, follow_links: bo
         folders[:] = entering
         for name in sorted(names):
             reason = _unreadable(name, here / name, format_name) if _is_shown(name) else HIDDEN
+            reason = reason or (SETTINGS if name == _SETTINGS and format_name is None else "")
             reason = reason or (EMPTY if _is_empty(here / name) else "")
             if reason:
                 files.leave_out((here / name).as_uri(), reason)
@@ -463,7 +465,23 @@ _ROOT = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<\?(?:[^?]|\?(?!>))*+\?>\s*+|<!--(?:[^-]|-(?!->))*+-->\s*+|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>\s*+)*+"
     rb"<(?:[\w.-]+:)?([\w.-]+)([^>]*+)"
 )
-_ROOTS = {b"article": "jats", b"pmc-articleset": "jats", b"TEI": "tei", b"TEI.2": "tei", b"teiCorpus": "tei"}
+_ROOTS = {
+    b"article": "jats",
+    b"pmc-articleset": "jats",
+    b"TEI": "tei",
+    b"TEI.2": "tei",
+    b"teiCorpus": "tei",
+    b"gpx": "gpx",
+    b"kml": "kml",
+}
+# The first lines of a mail, as a Maildir or MH folder holds it, and of a mailbox.
+_MAILBOX = re.compile(rb"From \S{1,200} +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d[^\r\n]{0,40}\r?\n[A-Za-z-]+:")
+_HEADERS = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]{1,60}:[^\r\n]*+(?:\r?\n[ \t][^\r\n]*+)*+(?:\r?\n|\Z))+")
+_HEADER = re.compile(
+    rb"^(From|Date|Message-ID|Received|Return-Path|Subject|To|MIME-Version):", re.MULTILINE | re.IGNORECASE
+)
+_LEAST_HEADERS = 3
+_MAILDIR = re.compile(r"\d{9,11}\.[\w=-]{1,80}\.[\w.=-]{1,80}(?:[,:][\w.,:=-]{0,80})?")
 _CONVERSIONS = {
     suffix: mend
     for suffixes, mend in (
@@ -487,7 +505,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def may_be_text(name: str) -> bool:
-    """Whether the content of a file of this name is examined: no suffix, XML, a manual page, or a name like README.
+    """Whether the content of a file of this name is examined: no suffix, XML, a manual page, a name like README, or of a Maildir.
 
     Examples
     --------
@@ -500,6 +518,7 @@ def may_be_text(name: str) -> bool:
         not suffix
         or suffix.lower() == "xml"
         or _NAMES.match(plain) is not None
+        or _MAILDIR.fullmatch(plain) is not None
         or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
     )
 
@@ -547,6 +566,8 @@ def format_by_content(head: bytes) -> str | None:
         return root
     if _is_manual(head):
         return "man"
+    if mail := _mail(head):
+        return mail
     is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
     return "text" if not is_program and not head.lstrip().startswith(b"<?xml") and _is_text(head) else None
 
@@ -562,6 +583,15 @@ def _root(head: bytes) -> str | None:
     if match is None or b"docbook" in head[: match.end()].lower():
         return None
     return _ROOTS.get(match[1])
+
+
+def _mail(head: bytes) -> str | None:
+    """The format of mail, by its headers: those of the sender and of two other things."""
+    if _MAILBOX.match(head):
+        return "mbox"
+    headers = _HEADERS.match(head)
+    names = {name.lower() for name in _HEADER.findall(head, 0, headers.end())} if headers else set()
+    return "eml" if b"from" in names and len(names) >= _LEAST_HEADERS else None
 
 
 def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[str, tuple[str, ...]]:

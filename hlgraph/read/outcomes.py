@@ -10,6 +10,7 @@ from typing import NamedTuple
 HIDDEN = "hidden"
 HIDDEN_FOLDER = "hidden folder with all that is in it"
 EMPTY = "empty"
+SETTINGS = "settings of hlgraph, which may hold passwords"
 STORE = "store of hlgraph with all that is in it"
 WALKED = "link to a folder that is read anyway"
 

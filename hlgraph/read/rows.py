@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from hlgraph.errors import InputError, ReadError
 from hlgraph.ids import checksum
+from hlgraph.read.bounds import MOST_CELLS
 from hlgraph.read.content import (
     NAME_ENCODING,
     PIECE,
@@ -43,6 +44,7 @@ from hlgraph.text import ACL, canonical_time
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
+_MOST_NESTED = 100  # of a table of names and values
 _INT64 = 1 << 63
 _DIGITS = 15  # that a float keeps
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -501,7 +503,12 @@ _MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
 
 
 def records_of(
-    origin: Origin, table: Table, *, mapping: RowMapping, beside: Mapping[str, object] = MappingProxyType({})
+    origin: Origin,
+    table: Table,
+    *,
+    mapping: RowMapping,
+    beside: Mapping[str, object] = MappingProxyType({}),
+    name: str = "",
 ) -> Iterator[Document | ReadFailure]:
     """Yield a document for each row of JSON, or tables if none of the first 1,000 rows has a text and no column is mapped as it.
 
@@ -513,6 +520,7 @@ def records_of(
     table : its rows, whose values may be nested
     mapping : assigns columns to the parts of a document
     beside : values of the file beside the rows, which stand above their table; a warning names them if the rows have texts
+    name : name of the rows, the heading of their table; default none
     """
     rows = iter(table.rows)
     ahead: list[Row | Flaw] = []
@@ -534,6 +542,7 @@ def records_of(
     warnings += tuple(f"not read beside the rows: {each.reason}" for each in pairs if isinstance(each, Flaw))
     shown = [each.columns for each in pairs if isinstance(each, Row) and each.columns]
     above = [f"{each['name']}: {cell_text(each['value'])}" for each in shown]
+    above += [f"## {name}"] if name else []
     yield from table_documents(origin, map(_flat, rows), head=None, unit=table.unit, warnings=warnings, above=above)
 
 
@@ -545,10 +554,47 @@ def pairs_of(value: Mapping[str, object]) -> Iterator[Row | Flaw]:
     value : an object
     """
     try:
-        for number, (path, leaf) in enumerate(leaves(value), 1):
-            yield Row(number, {"name": path.replace(".", " "), "value": leaf} if cell_text(leaf) else {})
+        for number, (name, leaf) in enumerate(numbered_leaves(value), 1):
+            yield Row(number, {"name": name, "value": leaf} if cell_text(leaf) else {})
     except ValueError as error:
         yield Flaw(1, str(error))
+
+
+def numbered_leaves(tree: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield the values of nested objects, and of those in lists, with the names and numbers that lead to them, in order.
+
+    Parameters
+    ----------
+    tree : the nested objects
+
+    Raises
+    ------
+    ValueError
+        There are more than 1,000,000 values or 100 levels.
+
+    Examples
+    --------
+    >>> list(numbered_leaves({"a.b": 1, "jobs": [{"run": "make"}, {"run": "test"}], "tags": ["x", "y"]}))
+    [('a b', 1), ('jobs 1 run', 'make'), ('jobs 2 run', 'test'), ('tags', ['x', 'y'])]
+    """
+    stack: list[tuple[str, Iterator[tuple[object, object]]]] = [("", iter(tree.items()))]
+    number = 0
+    while stack:
+        prefix, entries = stack[-1]
+        for key, value in entries:
+            number += 1
+            name = f"{prefix} {str(key).replace('.', ' ')}".strip()
+            if number > MOST_CELLS or len(stack) > _MOST_NESTED:
+                raise ValueError(f"has more than {MOST_CELLS:,} values or more than {_MOST_NESTED} levels")
+            if isinstance(value, Mapping) and value:
+                stack.append((name, iter(value.items())))
+                break
+            if isinstance(value, list) and any(isinstance(entry, Mapping) and entry for entry in value):
+                stack.append((name, iter(enumerate(value, 1))))
+                break
+            yield name, value
+        else:
+            stack.pop()
 
 
 def _flat(row: Row | Flaw) -> Row | Flaw:

@@ -32,7 +32,7 @@ from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
 from hlgraph.read.rows import Flaw, Row, Table, documents_of
-from hlgraph.read.table_mapping import TableDocuments, TableMapping, check_table, infer_mapping, query_of
+from hlgraph.read.table_mapping import TableDocuments, TableMapping, check_table, infer_mapping, is_list, query_of
 from hlgraph.records import Document
 from hlgraph.text import ACL
 
@@ -224,7 +224,8 @@ def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
 
     Parameters
     ----------
-    paths : see :func:`hlgraph.read.discover.discover`; a YAML file holds the query of a mapping, and the table is its result
+    paths : see :func:`hlgraph.read.discover.discover`; a YAML file without a list holds the query of a mapping, whose result is
+        the table
     options : how the table is read
 
     Raises
@@ -233,13 +234,13 @@ def preview(paths: Sequence[str], options: ReadOptions) -> TableMapping:
         There is no table, no mapping fits it, or the query fails.
     """
     query = None
-    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")):
+    if len(paths) == 1 and paths[0].lower().endswith((".yaml", ".yml")) and not is_list(paths[0]):
         query = query_of(paths[0])
         options, paths = replace(options, rows=TableMapping(name="name", sql=query)), ["sql:query"]
     for origin, table in tables(paths, options):
         return msgspec.structs.replace(infer_mapping(origin, table.rows), sql=query)
     raise InputError(
-        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON or JSON lines"
+        f"there is no table among {', '.join(paths) or 'no paths'}; give CSV, XLSX, Parquet, JSON, JSON lines, YAML or TOML"
     )
 
 

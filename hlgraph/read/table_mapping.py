@@ -193,6 +193,11 @@ def query_of(path: str) -> SqlQuery:
     return _converted(tree["sql"], SqlQuery, where)
 
 
+def is_list(path: str) -> bool:
+    """Whether a YAML file holds a list, which is a table, and not a mapping of rows. Raises InputError if it is damaged."""
+    return isinstance(_yaml(Path(path)), list)
+
+
 def _tree(source: Mapping[str, object] | str | Path) -> tuple[str, Mapping[str, Any]]:
     """The name of a mapping for errors, and its tree."""
     where = f"{source}: " if isinstance(source, str | Path) else ""

@@ -29,8 +29,8 @@ from measure import say, table
 from hlgraph.read.content import Origin
 from hlgraph.read.formats.docx import read_docx
 from hlgraph.read.formats.html import read_html
+from hlgraph.read.formats.log_text import read_text
 from hlgraph.read.formats.pdf import read_pdf
-from hlgraph.read.formats.text import read_text
 from hlgraph.read.options import ReadOptions
 from hlgraph.retrieve.evidence.tables import cells, labels
 

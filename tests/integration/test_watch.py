@@ -52,7 +52,7 @@ def test_a_corpus_follows_its_folder(graph: HLGraph, tmp_path: Path) -> None:
     (folder / "new.txt").write_text("Petra Voss sold it.")
     (folder / "b.txt").unlink()
     (folder / ".b.txt.swp").write_text("x")
-    (folder / "b.log").write_text("x")
+    (folder / "b.bin").write_text("x")
     seen = set[tuple[str, str]]()
     while len(seen) < 3:
         seen |= until(events, 1)

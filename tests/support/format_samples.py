@@ -194,6 +194,97 @@ VTT = """WEBVTT - kanu01
 - kanu06
 """
 SRT = "1\n00:00:01,000 --> 00:00:04,000\nANN: kanu01\n\n2\n00:01:04,000 --> 00:01:06,000\nBEN: kanu02\n- kanu03\n"
+YAML = """# kanu01
+
+# kanu02
+kanu03: &a kanu04  # kanu05
+kanu06:
+  - !kanu07 kanu08
+  - {kanu09: "kanu10 # kanu11"} # kanu12
+kanu13: |  # kanu14
+  kanu15
+  # kanu16
+kanu17: *a
+kanu18:
+? [kanu19, b]
+: kanu20
+kanu21: kanu22
+kanu21: kanu23
+kanu24:
+  kanu25:
+# kanu26
+"""
+TOML = '''# kanu01
+
+# kanu02
+kanu03 = "kanu04 # kanu05" # kanu06
+[kanu07] # kanu08
+kanu09 = [
+  # kanu10
+  "kanu11", # kanu12
+]
+kanu13 = """
+kanu14 # kanu15"""
+[[kanu16]]
+# kanu17
+kanu18 = { kanu19 = "kanu20" }
+"kanu21.a" = 2024-03-05
+# kanu22
+'''
+INI = """; kanu01
+
+# kanu02
+kanu03 = kanu04 ; kanu05
+[kanu06]
+kanu07:
+  kanu08
+  # kanu09
+  kanu10
+kanu11
+kanu03 = kanu12
+[kanu13]
+kanu14
+[kanu06]
+kanu07 = kanu15
+[kanu16]
+; kanu17
+"""
+PROPERTIES = """# kanu01
+
+! kanu02
+kanu03.a=kanu04 # kanu05
+kanu06 : kanu07 \\
+   kanu08
+kanu09\\ kanu10 kanu11
+kanu12
+kanu03.a=kanu13
+# kanu14
+"""
+LOG = """kanu01 starts
+2024-03-05 09:30:00,123 ERROR kanu02: kanu03 | kanu04 | kanu05
+Traceback kanu06
+\tkanu07
+# kanu08
+[05/Mar/2024] kanu09
+2024-03-05 09:30:01,123 INFO kanu10
+{"time": "2024-03-05T09:30:02Z", "level": "warn", "msg": "kanu11", "kanu12": {"kanu13": "kanu14"}}
+"""
+GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1"><metadata><name>kanu01</name><desc>kanu02
+</desc><author><name>kanu03</name></author><link href="http://kanu04"><text>kanu05</text></link></metadata>
+<wpt lat="47.1" lon="8.5"><ele>412</ele><time>2024-03-05T09:30:00Z</time><name>kanu06</name><desc>kanu07</desc><sym>kanu08</sym>
+<extensions><x:note xmlns:x="x">kanu09</x:note></extensions></wpt><rte>
+<name>kanu10</name><rtept lat="47" lon="8"><name>kanu11</name>
+</rtept></rte><trk><name>kanu12</name><desc>kanu13</desc><trkseg><trkpt lat="1" lon="2"><time>2024-03-05T09:30:00Z</time></trkpt>
+</trkseg></trk></gpx>"""
+KML = """<?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document><name>kanu01</name><description>kanu02</description>
+<Style id="s"><LineStyle><color>ff</color></LineStyle></Style>
+<Placemark><name>kanu03</name>
+<description><![CDATA[<p>kanu04</p><b>kanu05
+</b>]]></description><address>kanu06</address><ExtendedData><Data name="a"><displayName>kanu08</displayName><value>kanu09</value>
+</Data><SchemaData><SimpleData name="kanu10">kanu11</SimpleData></SchemaData></ExtendedData><TimeStamp><when>2024-03-05</when>
+</TimeStamp><Point><coordinates>8.5,47.1,0</coordinates></Point></Placemark><Folder><name>kanu12</name><description>kanu13
+</description><Placemark><name>kanu14</name><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark></Folder>
+</Document></kml>"""
 _BORDER = "From a Tue Mar  5 09:30:00 2024\n"
 _OFFICE = (
     '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
@@ -270,18 +361,25 @@ def sources() -> dict[str, str]:
     return {
         "asciidoc": ASCIIDOC,
         "eml": mail.as_string(),
+        "gpx": GPX,
+        "ini": INI,
         "ipynb": json.dumps({"nbformat": 4, "metadata": {"title": "kanu06"}, "cells": cells_of_book}),
         "jats": JATS,
+        "kml": KML,
         "latex": LATEX,
+        "log": LOG,
         "mbox": f"{_BORDER}{mail.as_string()}\n{_BORDER}From: kanu20\nTo: b\n\nkanu21\n",
         **{name: flat(kind, cells[name], meta=_META) for name, kind in kinds.items()},
         "org": ORG,
+        "properties": PROPERTIES,
         "rst": RST,
         "rtf": RTF,
         "srt": SRT,
         "tei": TEI,
+        "toml": TOML,
         "vtt": VTT,
         "wikitext": WIKITEXT,
+        "yaml": YAML,
     }
 
 

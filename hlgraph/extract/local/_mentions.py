@@ -244,6 +244,24 @@ _SPOKEN = re.compile(r"\b(?:said|says|told|wrote|recalled|explained|asked)\s$")
 _HEAD = re.compile(
     r"[“\"]?(?:The |An? |But |And |However, |Later, |(?:In|On|By|After|Since)(?: [a-z\d]+){1,4}, )?[“\"]?"
 )
+_SAYS = (BlockKind.PROSE, BlockKind.ITEM)
+_OFFICE = re.compile(r", [^.;:]{1,60}")
+# What a sentence without a name is about: "the van" of "The van is late.", or of "It [the van] is late."
+_COMMON = "noun"
+_DETERMINERS = lexicon.word_set("the this that our my your")
+_ONLY_THING = re.compile("([dnmk]n{1,3})(?:ba?n(?!n)|[bxyvz])")  # of tags: the old van is late
+_OTHER_THING = frozenset("ndhk")  # tags of nouns, determiners and pronouns
+_WHENS = lexicon.word_set("monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday now") | {
+    month.lower() for month in lexicon.MONTHS
+}
+_NO_THING = lexicon.word_set(
+    "answer day fact idea point problem question reason result rest thing time truth way weather year"
+)
+_MAY_BE_NOTHING = re.compile(  # "It is cold", "It depends on the road": it refers to no thing
+    r"[Ii]t(?: \w+ly)? (?:depends?|matter(?:s|ed)?|means?|meant|helps?|hurts?|costs?|looks?|looked|feels?|felt|sounds?|gets?|got"
+    r"|becomes?|became|(?:is|was|will be|has been|had been|may be|can be)(?! (?:[a-z]+ed|built|sold|made|held|found|kept|lost|left"
+    r"|sent|shut)\b))\b"
+)
 _LONGEST_HEAD = 48
 _VERBS = frozenset("bxyva")
 _NEAR = 2  # sentences before the anaphor in which its antecedent may stand
@@ -292,19 +310,21 @@ class _Section:
 
     def _read(self) -> None:
         for unit, mentions, head in self._waiting:
-            if unit.kind is not BlockKind.PROSE or (self._before and unit.heading != self._before[-1].unit.heading):
+            if not self.has_before(unit):
                 self._before.clear()
-            if unit.kind is BlockKind.PROSE:
+            if unit.kind in _SAYS:
                 self._read_sentence(unit, mentions, head)
         self._waiting.clear()
 
     def _read_sentence(self, unit: Unit, mentions: Sequence[MentionSpan], head: int | None) -> None:
         text, subject, defines = unit.text, "", False
         for mention in mentions:
-            if mention.kind in ("date", "number"):
+            if mention.kind in ("date", "number") or mention.start < unit.own:
                 continue
             is_head = mention.start == head or (
-                head is None and mention.start < _LONGEST_HEAD and _HEAD.fullmatch(text, 0, mention.start) is not None
+                head is None
+                and mention.start - unit.own < _LONGEST_HEAD
+                and _HEAD.fullmatch(text, unit.own, mention.start) is not None
             )
             is_head = is_head and not text.startswith(("'s", "’s"), mention.end)
             name = self._title if self._is_title(mention.name) else mention.name
@@ -341,6 +361,15 @@ class _Section:
         before = self._before if self.has_before(unit) else []
         if gender := _GENDERS.get(word):
             name, kind = self._person(gender, before), "person"
+        elif unit.kind is BlockKind.ITEM:
+            return None
+        elif (
+            word in ("it", "its")
+            and before
+            and not self._title
+            and (thing := _common_thing(unit, anaphor, before[-1].unit))
+        ):
+            return MentionSpan(0, 0, thing, _COMMON)
         elif anaphor["noun"]:
             name = self._named_by(anaphor["noun"], before) if _follows(unit.text, anaphor) else ""
             kind = KIND_OF_NOUN.get(anaphor["noun"], "")
@@ -353,8 +382,12 @@ class _Section:
         return MentionSpan(0, 0, name, self._kinds.get(name, kind)) if name else None
 
     def has_before(self, unit: Unit) -> bool:
-        """Whether a sentence stands before this one under the same heading."""
-        return bool(self._before) and self._before[-1].unit.heading == unit.heading
+        """Whether a sentence stands before this one under the same heading, in the same list if it is an item."""
+        if not self._before or unit.kind not in _SAYS:
+            return False
+        last = self._before[-1].unit
+        is_beside = unit.text[: unit.own] == last.text[: last.own]
+        return last.heading == unit.heading and last.kind is unit.kind and is_beside
 
     def is_open(self, noun: str) -> bool:
         """Whether an anaphor without an antecedent is not the title either: a pronoun, or "the company" after another name."""
@@ -498,6 +531,25 @@ class _Section:
         return "" if name == self._title and any(map(self._is_titled_person, _GENDERED)) else name
 
 
+def _common_thing(unit: Unit, anaphor: re.Match[str], last: Unit) -> str:
+    """The thing that the sentence right before this one is about, if that has no name and no other noun; else empty."""
+    is_next = unit.start - last.end == 1 and not anaphor.start("word")
+    if not is_next or last.own or _MAY_BE_NOTHING.match(unit.text) or any(mark in last.text for mark in '“”"'):
+        return ""
+    words = [word.strip(",;:.!?()[]") or "," for word in last.text.removeprefix("It [").split()]
+    tags = "".join(map(tag_of, words))
+    thing = _ONLY_THING.match(tags)
+    if thing is None or words[0].lower() not in _DETERMINERS or not all(map(str.islower, words[1 : thing.end()])):
+        return ""
+    noun = words[thing.end(1) - 1]
+    if noun.endswith("s") or noun in _NO_THING or KIND_OF_NOUN.get(noun) in ("person", "organization"):
+        return ""
+    rest = zip(words[thing.end() :], tags[thing.end() :], strict=True)
+    if any(tag in _OTHER_THING and word.lower() not in _WHENS for word, tag in rest):
+        return ""
+    return " ".join([words[0].lower(), *words[1 : thing.end(1)]])
+
+
 def _is_quoting(sentences: Sequence[_Sentence]) -> bool:
     """Whether a quotation begins or ends in these sentences without its other end."""
     text = " ".join(each.unit.text for each in sentences)
@@ -533,8 +585,10 @@ def _others(name: str, window: Sequence[_Sentence], gender: str) -> bool:
         mentions = [each for each in sentence.mentions if each.name == name]
         own = [(max(0, each.start - 40), each.start) for each in mentions]
         own += [match.span() for each in mentions if (match := _IS_A.match(text, each.end)) is not None]
+        if sentence.unit.kind is BlockKind.ITEM:  # Ada Roe, chair
+            own += [match.span() for each in mentions if (match := _OFFICE.match(text, each.end)) is not None]
         own += [(0, each.start) for each in mentions if _IS_NAMED.fullmatch(text, 0, each.start) is not None]
-        for noun in _LOWER_WORD.finditer(text):
+        for noun in _LOWER_WORD.finditer(text, sentence.unit.own):
             if KIND_OF_NOUN.get(noun.group()) != "person":
                 continue
             if noun.group() in _NOUNS_OF[_OTHER[gender]] or not any(a <= noun.start() < b for a, b in own):
@@ -622,11 +676,11 @@ def with_antecedents(
     named: list[Sequence[MentionSpan]] = []
     for plain, own in zip(units, mentions, strict=True):
         unit, spans = plain, own
-        anaphor = _anaphor(unit.text) if unit.kind is BlockKind.PROSE else None
+        anaphor = _anaphor(unit.text, unit.own) if unit.kind in _SAYS else None
         antecedent = section.antecedent(unit, anaphor) if anaphor else None
         if anaphor and antecedent and not _is_named(anaphor["word"], antecedent):
             unit, spans = _bracketed(unit, spans, anaphor, antecedent, title)
-        elif anaphor and section.has_before(unit) and section.is_open(anaphor["noun"]):
+        elif anaphor and unit.kind is BlockKind.PROSE and section.has_before(unit) and section.is_open(anaphor["noun"]):
             unit = unit._replace(is_open=True)
         section.add(unit, spans, anaphor.start("word") if anaphor and antecedent else None)
         resolved.append(unit)
@@ -639,8 +693,8 @@ def _is_named(words: str, antecedent: MentionSpan) -> bool:
     return normalise_name(words) == normalise_name(antecedent.name)
 
 
-def _anaphor(text: str) -> re.Match[str] | None:
-    match = _ANAPHOR.match(text)
+def _anaphor(text: str, start: int) -> re.Match[str] | None:
+    match = _ANAPHOR.match(text, start)
     return match if match or not ("” " in text or '" ' in text) else _QUOTER.search(text)
 
 
@@ -658,7 +712,8 @@ def _bracketed(
     after = [each._replace(start=each.start + size, end=each.end + size) for each in spans if each.start >= end]
     text = f"{unit.text[:end]}{bracket}{unit.text[end:]}"
     is_open = antecedent.name != title.bare
-    return unit._replace(text=text, bracket=(end, end + size), is_open=is_open), [*before, own, *after]
+    named = [] if antecedent.kind == _COMMON else [own]
+    return unit._replace(text=text, bracket=(end, end + size), is_open=is_open), [*before, *named, *after]
 
 
 def as_written(unit: Unit, mentions: Sequence[MentionSpan]) -> tuple[str, Sequence[MentionSpan]]:

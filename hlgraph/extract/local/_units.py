@@ -37,6 +37,7 @@ class Unit(NamedTuple):
     is_open : its first pronoun refers to another thing than the title, or may do so; it states no fact about the title
     bracket : span in ``text`` of the antecedent that it does not have in the chunk; empty if there is none
     edition : the deepest heading above it that is a version or a date; empty if there is none
+    own : offset in ``text`` of the words of an item, after the lead-in of its list and the items above it
     """
 
     start: int
@@ -47,6 +48,7 @@ class Unit(NamedTuple):
     is_open: bool = False
     bracket: tuple[int, int] = (0, 0)
     edition: str = ""
+    own: int = 0
 
 
 _HAS_WORD = re.compile(r"[^\W_]")
@@ -296,7 +298,8 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
             _ONLY_REMARK.fullmatch(words) and (is_struck or not _HAS_LETTER.search(words))
         ):
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
-            yield Unit(begin, end, f"{lead} {label if start > block.start else ''}{words}".lstrip(), heading, kind)
+            whole = f"{lead} {label if start > block.start else ''}{words}".lstrip()
+            yield Unit(begin, end, whole, heading, kind, own=len(whole) - len(words) if marker else 0)
 
 
 def _label(text: str, block: Block) -> str:

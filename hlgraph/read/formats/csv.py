@@ -167,7 +167,8 @@ def _csv_rows(
             return [], [], iter(())
         is_tsv = without_gz(origin.name).lower().endswith(".tsv") and "\t" in first
         delimiter = "\t" if is_tsv else delimiter or max(_DELIMITERS, key=first.count)
-        reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+        has_blanks = any(f'{delimiter} "' in line for line in (first, *lines.ahead(_MOST_ABOVE)))
+        reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True, skipinitialspace=has_blanks)
         header = [name.strip() for name in next(reader)]
         while len(above) < _MOST_ABOVE and mapping.is_table(header) and _is_above(header, lines, delimiter):
             above += [": ".join(filter(None, header))] if any(header) else []

@@ -269,6 +269,58 @@ def test_the_title_is_an_antecedent_if_the_sentences_before_are_about_it(title: 
     assert {fact.subject for fact in found.triples} <= ({title.partition(" (")[0]} if "[" in expected else set())
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- Anna Lund, chair.\n- She succeeds Karl Brand.", "She [Anna Lund] succeeds Karl Brand."),
+        (
+            "The board:\n\n- Anna Lund, director.\n- She succeeds Karl Brand.",
+            "The board: She [Anna Lund] succeeds Karl Brand.",
+        ),
+        ("1. Anna Lund chairs it. She succeeds Karl Brand.", "She [Anna Lund] succeeds Karl Brand."),
+        ("- Anna Lund, chair.\n- Her term ends in May.", "Her [Anna Lund’s] term ends in May."),
+        ("- Anna Lund, chair.\n- Eve Moro, clerk.\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("- Anna Lund and Eve Moro.\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("- Anna Lund, chair; her sister is clerk.\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("Board:\n\n- Anna Lund, chair.\n\nStaff:\n\n- She succeeds Karl Brand.", "Staff: She succeeds Karl Brand."),
+        ("- Anna Lund, chair.\n\nThe mill was sold.\n\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("Anna Lund left.\n\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("- The chair.\n- She succeeds Karl Brand.", "She succeeds Karl Brand."),
+        ("- Anna Lund, chair.\n- He succeeds Karl Brand.\n- She is old.", "She is old."),
+    ],
+)
+def test_a_pronoun_of_an_item_has_the_one_person_of_the_items_before(text: str, expected: str) -> None:
+    assert found_in(text, "What has become of the mills?")[-1].text.endswith(f": {expected}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The van is repaired on Monday. It comes on Wednesday.", "It [the van] comes on Wednesday."),
+        ("The old red van was sold. It was built in 1950.", "It [the old red van] was built in 1950."),
+        ("Our mill burned in 1950. Its roof fell.", "Its [our mill’s] roof fell."),
+        ("The van comes. It is repaired in May. It leaves in June.", "It [the van] leaves in June."),
+        ("The van is in the garage. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The van needs fuel. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The van of Brask is late. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The van is late. It is cold.", "It is cold."),
+        ("The van is late. It is clear that we wait.", "It is clear that we wait."),
+        ("The van is late. It depends on the road.", "It depends on the road."),
+        ("The van is late. It was Monday.", "It was Monday."),
+        ("The vans are late. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The driver is late. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The van is late.\n\nIt comes on Wednesday.", "It comes on Wednesday."),
+        ("The van is late. Nobody knows. It comes on Wednesday.", "It comes on Wednesday."),
+        ("“The van is late. It comes on Wednesday.", "It comes on Wednesday."),
+        ("The problem is that nobody came. It comes on Wednesday.", "It comes on Wednesday."),
+    ],
+)
+def test_it_is_the_only_thing_of_the_sentence_before(text: str, expected: str) -> None:
+    found = found_in(text, "What has become of the mills?")[-1]
+    assert found.text.endswith(f": {expected}")
+    assert not any("van" in mention.name for mention in found.mentions)
+
+
 def test_a_resolved_pronoun_is_a_mention_and_the_subject_of_facts() -> None:
     found = found_in("Ada Roe bought the mill. She moved to Paris.")[-1]
     assert "Ada Roe" in [mention.name for mention in found.mentions]

@@ -299,6 +299,63 @@ def test_a_key_with_a_colon_and_its_value_are_a_pair() -> None:
     assert texts("|  |  |\n| --- | --- |\n| Status: | Base |\n| Source | mod.c |") == ["Status: Base", "Source: mod.c"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Annex: abbreviations", "Annex", "ANNEX II", "Annex IV Abbreviations", "Annex 2: abbreviations and terms"),
+        *(
+            "Appendix B - Forms",
+            "Appendix B – Forms, plans and lists",
+            "Appendix A.1: Forms",
+            "APPENDIX C",
+            "Schedule 2: Fees",
+        ),
+        *("Exhibit A: Lease of the mill", "Attachment No. 3 - Drawings", "Anhang: Abkürzungen", "Anlage 3 – Formulare"),
+        *(
+            "Anhang B Formulare",
+            "Annexe II : Abréviations",
+            "Anexo A. Formularios",
+            "Apéndice 1: siglas",
+            "Allegato 2: Moduli",
+        ),
+        *("Bijlage 1: Formulieren", "Bilaga A: Blanketter", "Załącznik nr 2: Formularze", "Приложение 1. Формы"),
+    ],
+)
+def test_an_annex_heads_what_follows_it(line: str) -> None:
+    assert texts(f"9. Scope\n\nIt holds here.\n\n{line}\n\nANSI is the institute.", title="Rules") == [
+        "Rules, 9. Scope: It holds here.",
+        f"Rules, {line}: ANSI is the institute.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Annex 2 applies to pumps", "Appendix B was removed", "Schedule: see below", "Schedule Monday: meeting"),
+        *("Annex B is missing.", "Attachment: plan of the mill", "Annexes are attached", "annex: abbreviations"),
+        *(
+            "Appendix B - see also the forms we sent",
+            "Exhibit: old pumps",
+            "Anlage 3 fehlt",
+            "Annex A: it is not here.",
+        ),
+        *("Scheduled 2: fees", "Schedule a visit", "Appendix B: Forms, plans, lists; and all that was sent"),
+    ],
+)
+def test_a_sentence_about_an_annex_heads_nothing(line: str) -> None:
+    assert texts(f"9. Scope\n\nIt holds here.\n\n{line}\n\nANSI is the institute.", title="Rules")[-1] == (
+        "Rules, 9. Scope: ANSI is the institute."
+    )
+
+
+def test_a_list_of_annexes_has_no_headings() -> None:
+    listed = "9. Scope\n\nAnnex A: Forms\n\nAnnex B: Fees\n\nThe mill keeps both."
+    assert texts(listed, title="Rules") == [
+        "Rules, 9. Scope: Annex A: Forms",
+        "Rules, Annex B: Fees: The mill keeps both.",
+    ]
+
+
 @pytest.mark.parametrize("dots", [". . . . . . . . .", "............"])
 def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
     lines = [f"4.4 Customization of the rules {dots} 24", f"5.1 The compat file {dots} 29"]

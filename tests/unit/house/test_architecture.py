@@ -427,7 +427,6 @@ SHARED_NAMES = {
     "run": "an ingest from paths and options to its report",
     "search": "the search, and its command",
     "tables": "tables in texts",
-    "text": "plain text",
     "vectors": "VectorStore of its store",
 }
 

@@ -32,7 +32,7 @@ def test_folder_is_recursive_sorted_and_skips_hidden_files(tmp_path: Path) -> No
 
 
 def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for name in ("a.txt", "b.log", "sub/c.LOG", "sub/.hidden.txt", ".git/config.txt"):
+    for name in ("a.txt", "b.bin", "sub/c.BIN", "sub/.hidden.txt", ".git/config.txt"):
         write(tmp_path / name)
     (tmp_path / "again").symlink_to(tmp_path / "sub")
     write(tmp_path / "empty.pdf", "")
@@ -46,18 +46,18 @@ def test_folder_lists_what_it_leaves_out_and_why(tmp_path: Path, caplog: pytest.
     assert sorted(files.left_out) == [
         (f"{root}/.git/", "hidden folder with all that is in it"),
         (f"{root}/again/", "link to a folder that is read anyway"),
-        (f"{root}/b.log", "no reader for .log"),
+        (f"{root}/b.bin", "no reader for .bin"),
         (f"{root}/empty.pdf", "empty"),
         (f"{root}/my-graph/", "store of hlgraph with all that is in it"),
         (f"{root}/sub/.hidden.txt", "hidden"),
-        (f"{root}/sub/c.LOG", "no reader for .log"),
+        (f"{root}/sub/c.BIN", "no reader for .bin"),
     ]
-    assert files.reasons[0] == ("no reader for .log", 2)
+    assert files.reasons[0] == ("no reader for .bin", 2)
     assert (files.found, files.read, files.unchanged, files.failed) == (10, 1, 0, 2)
     with caplog.at_level(logging.WARNING, logger="hlgraph.read"):
         assert texts(tmp_path) == ["words"]  # without a list, a warning counts
     assert caplog.messages == [
-        "7 files were left out: no reader for .log (2), empty (1), hidden (1), hidden folder with all that is in it (1), "
+        "7 files were left out: no reader for .bin (2), empty (1), hidden (1), hidden folder with all that is in it (1), "
         "link to a folder that is read anyway (1), store of hlgraph with all that is in it (1)"
     ]
 
@@ -78,7 +78,7 @@ def test_a_file_of_rows_counts_once_whatever_becomes_of_its_rows(tmp_path: Path)
 
 
 def test_folder_with_a_format_reads_every_suffix(tmp_path: Path) -> None:
-    write(tmp_path / "a.log", "one")
+    write(tmp_path / "a.bin", "one")
     write(tmp_path / "LICENSE", "two")
     assert texts(tmp_path, options=ReadOptions(format="text")) == ["two", "one"]
 

@@ -203,7 +203,7 @@ def test_json_object_is_one_row(tmp_path: Path) -> None:
         ('{"text": "a"}\n{"text": "b"}', ": is not JSON (JSON is malformed: trailing characters (byte 15))"),
         ("[]", ": is empty: it holds no rows"),
         ("3", ": row 1 is not an object but int"),
-        ('["a"]', ": row 1 is not an object but str"),
+        ('["a", {}]', ": row 1 is not an object but str"),
         ("{}", ": is empty: it holds no rows"),
         ("[{}, {}]", ": is empty: it holds no rows"),
     ],
@@ -255,9 +255,16 @@ def test_one_json_object_without_a_text_is_a_table_of_its_values(tmp_path: Path)
     assert found.text.splitlines()[2:] == [
         "| pump name | P-1 |",
         "| pump bar | 1, 2 |",
-        "| parts | a: 1 |",
-        "| more | a: 2 |",
+        "| parts 1 a | 1 |",
+        "| more 1 a | 2 |",
     ]
+
+
+def test_blanks_between_a_delimiter_and_a_quotation_mark_do_not_end_the_quotation(tmp_path: Path) -> None:
+    data = '"Treat", "Cost", "Said"\n"Frog", 1.49, "If we took out the bones, it wouldn\'t be crunchy"\n'
+    [found], failures = run(tmp_path / "a.csv", data)
+    assert failures == []
+    assert found.text.splitlines()[2] == "| Frog | 1.49 | If we took out the bones, it wouldn't be crunchy |"
 
 
 def test_csv_cells_are_typed_with_care(tmp_path: Path) -> None:

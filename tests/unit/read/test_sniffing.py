@@ -109,6 +109,15 @@ def test_a_page_of_a_manual_loses_its_macros(tmp_path: Path) -> None:
         (b'.\\" Made by Pod::Man\n.de Sp\n.if n .sp\n..\n', "man"),
         (b".. image:: a.png\n\nWords.\n", "text"),
         (bytes(range(256)), None),
+        (
+            b"Return-Path: <a@b.example>\r\nReceived: by c\r\n\tfor d\r\nFrom: Ada <a@b.example>\r\nSubject: x\r\n",
+            "eml",
+        ),
+        (b"From: Ada\nDate: Tue, 5 Mar 2024 09:30:00 +0100\nMessage-ID: <1@b>\n\nwords", "eml"),
+        (b"From a@b.example Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\nDate: c\n\nwords", "mbox"),
+        (b"From: Ada\nTo: Ben\n\nDear Ben, From: is no header here.\nDate: x\nSubject: y\n", "text"),
+        (b"Format: https://www.debian.org/doc\nSource: a\nFrom: b\n\nFiles: *\n", "text"),
+        (b"From here on it is dry.\nFrom: a\n", "text"),
     ],
 )
 def test_what_a_head_tells(head: bytes, name: str | None) -> None:
@@ -132,3 +141,14 @@ def test_tables_and_items_of_a_page_of_a_manual_have_their_labels(tmp_path: Path
     assert isinstance(found, Document)
     text = [line for line in found.text.splitlines() if line and not line.startswith("| --")]
     assert text == ["# NAME", "words", "- item", "2. next", *lines, "end"]
+
+
+def test_messages_of_a_maildir_are_mail(tmp_path: Path) -> None:
+    message = b"From: Ada <a@b.example>\nDate: Tue, 5 Mar 2024 09:30:00 +0100\nSubject: Pumps\n\nThe pump is red.\n"
+    for name in ("cur/1709627400.M20046P2137.host.example:2,S", "new/1709627401.V801I2.host", "12"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(message)
+    (tmp_path / "1709627402.host.bin").write_bytes(b"\x89PNG\0\1\2")
+    assert [(item.title, item.text) for item in read([str(tmp_path)]) if isinstance(item, Document)] == [
+        ("Pumps", "The pump is red.")
+    ] * 3

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from hlgraph.errors import InputError
 from hlgraph.extract import ChunkInput
@@ -72,6 +73,11 @@ def write_as(path: Path, table: Sequence[dict[str, str]]) -> Path:
         path.write_text("\n".join(map(json.dumps, typed)), encoding="utf-8")
     elif path.suffix == ".json":
         path.write_text(json.dumps(typed), encoding="utf-8")
+    elif path.suffix == ".yaml":
+        path.write_text(yaml.safe_dump(typed, sort_keys=False), encoding="utf-8")
+    elif path.suffix == ".toml":
+        pairs = ("\n".join(f"{name!r} = {json.dumps(value)}" for name, value in row.items()) for row in typed)
+        path.write_text("\n".join(f"[[part]]\n{each}" for each in pairs), encoding="utf-8")
     elif path.suffix in (".parquet", ".feather"):
         import pyarrow as pa
         from pyarrow import feather, parquet
@@ -97,7 +103,7 @@ def documents(path: Path, mapping: object = None) -> list[Document | ReadFailure
     return list(read([str(path)], ReadOptions(rows=chosen)))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "yaml", "toml", "xlsx", "parquet", "feather"])
 def test_a_row_is_one_document_with_typed_values_in_every_format(tmp_path: Path, suffix: str) -> None:
     path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
     parts = documents(path)
@@ -339,7 +345,9 @@ def test_a_file_without_rows_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nText.", encoding="utf-8")
     (failed,) = documents(tmp_path / "a.md")
     assert isinstance(failed, ReadFailure)
-    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, xlsx" in str(failed.error)
+    assert "is markdown, which has no rows; give a table: arrow, csv, json, jsonl, parquet, toml, xlsx, yaml" in str(
+        failed.error
+    )
 
 
 def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
@@ -349,7 +357,7 @@ def test_a_sheet_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     assert "has no sheet 'Prices'; its sheets: 'Sheet'" in str(failed.error)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "xlsx", "parquet", "feather"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "yaml", "toml", "xlsx", "parquet", "feather"])
 def test_the_inferred_mapping_can_be_given_back(tmp_path: Path, suffix: str) -> None:
     path = write_as(tmp_path / f"parts.{suffix}", rows(1000))
     mapping = preview([str(path)], ReadOptions())

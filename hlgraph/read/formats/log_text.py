@@ -1,0 +1,209 @@
+"""Readers of plain text: the file as it is, titled by the stem of its name; and of logs, whose entries are paragraphs.
+
+An entry of a log is a line with the lines that go on with it, such as a traceback. Its instant and its level are details of its
+statements. Marks of Markdown and bars in it are escaped: an entry is no heading, no item and no row of a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from hlgraph.errors import ReadError
+from hlgraph.read.bounds import Produced
+from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import cell_text, leaves
+from hlgraph.records import Detail, Document, MetadataValue
+from hlgraph.text import canonical_time
+
+_LEVELS = (
+    "TRACE|DEBUG|VERBOSE|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|SEVERE|CRIT(?:ICAL)?|FATAL|ALERT|EMERG(?:ENCY)?|PANIC"
+)
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_CLF = rf"(?P<clf>\d\d/{_MONTH}/\d{{4}}:\d\d:\d\d:\d\d [+-]\d{{4}})"  # common log format, of web servers
+_INSTANT = (
+    r"(?:(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)"
+    rf"|(?P<syslog>{_MONTH} [ \d]\d \d\d:\d\d:\d\d)"
+    rf"|(?P<asctime>[A-Z][a-z]{{2}} {_MONTH} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{{1,9}})? \d{{4}})"
+    rf"|(?P<java>{_MONTH} \d{{1,2}}, \d{{4}} \d{{1,2}}:\d\d:\d\d [AP]M)"
+    r"|(?P<clock>\d\d:\d\d:\d\d[.,]\d{3}))"
+)
+_BEGINS = re.compile(
+    r"(?:[\w.-]{1,60} +\| +)?(?:<\d{1,3}>(?:1 )?)?"  # the service of docker compose; the priority of syslog
+    rf"(?:(?:\[?(?:{_LEVELS})\]?:? +)?[\[(]?(?:(?:time|ts|timestamp|t)=\"?)?{_INSTANT}"
+    rf"|(?:\S{{1,100}} ){{3,4}}\[{_CLF}\]"
+    rf"|[\[(<]?(?P<level>{_LEVELS})[\])>]?[: ])"
+)
+_LEVEL = re.compile(
+    rf"(?<![\w.-])(?P<plain>{_LEVELS})(?![\w.-])|\[(?:[\w-]{{1,40}}:)?(?P<inner>(?i:{_LEVELS}))\]|\b(?:level|lvl)=\"?(?P<named>\w{{1,12}})"
+)
+_COLOURS = re.compile(r"\x1b\[[\d;]{0,20}m")
+_HEAD = 400  # characters of a line that are searched for its instant and its level
+_LEAST_STARTS = 0.1  # share of the lines that begin at the margin
+_TIMES = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "asctime", "eventTime")
+_SAID = ("message", "msg", "event", "text", "@message")
+_GRADES = ("level", "severity", "levelname", "lvl", "log.level", "@level")
+
+
+class _Entry(NamedTuple):
+    """An entry of a log: its text, its instant in canonical form or as it is written, and its level; both may be empty."""
+
+    text: str
+    instant: str = ""
+    level: str = ""
+
+
+def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of a text file.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the encoding
+
+    Raises
+    ------
+    ReadError
+        The bytes are not text in that encoding, or hold only white space.
+    """
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    return Document(uri=origin.uri, text=text, title=clean_title(origin.stem), warnings=warnings)
+
+
+def read_log(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of a log: a paragraph an entry, and the number, first and last instant of these as metadata.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the encoding and the size limit
+
+    Raises
+    ------
+    ReadError
+        The bytes are not text in that encoding, or hold only white space.
+    """
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    lines = [line for line in map(str.rstrip, _COLOURS.sub("", text).split("\n")) if line]
+    produced = Produced(origin, len(data), options.max_bytes)
+    parts: list[str] = []
+    details: list[Detail] = []
+    instants: list[str] = []
+    size = 0
+    for entry in _entries(lines):
+        shown = produced.add(_escaped(entry.text))
+        details += [Detail(size, size + len(shown), each) for each in (entry.instant, entry.level) if each]
+        instants += [entry.instant] if entry.instant[:4].isdigit() else []
+        parts.append(shown)
+        size += len(shown) + 2
+    if not parts:
+        raise ReadError(origin.uri, "is empty")
+    metadata: dict[str, MetadataValue] = {"entries": len(parts)}
+    if instants:
+        metadata |= {"start": instants[0], "end": instants[-1]}
+    title = clean_title(origin.stem)
+    return Document(origin.uri, "\n\n".join(parts), title, metadata, warnings=warnings, details=tuple(details))
+
+
+def _escaped(text: str) -> str:
+    """A line of text without meaning in Markdown: a no-break space before a bar between spaces, a backslash before a mark."""
+    line = " ".join(text.split()).replace(" | ", "\u00a0| ")
+    return f"\\{line}" if line[:1] in ("#", "|", "-", "*", "+", ">", "`", "~") else line
+
+
+def _entries(lines: list[str]) -> Iterator[_Entry]:
+    starts = [_BEGINS.match(line[:_HEAD]) for line in lines]
+    at_margin = sum(not line[0].isspace() for line in lines)
+    has_starts = sum(map(bool, starts)) >= max(1, _LEAST_STARTS * at_margin)
+    entry: list[str] = []
+    begin: re.Match[str] | None = None
+    for line, start in zip(lines, starts, strict=True):
+        values = _object(line)
+        is_second = start is not None and start["level"] and len(entry) == 1 and begin is not None and begin["java"]
+        is_new = (
+            values is not None or (start is not None and not is_second) or (not has_starts and not line[0].isspace())
+        )
+        if is_new and entry:
+            yield _entry(entry, begin)
+            entry = []
+        if values is not None:
+            yield _of_object(values)
+        else:
+            begin = start if is_new else begin
+            entry.append(line)
+    if entry:
+        yield _entry(entry, begin)
+
+
+def _entry(lines: list[str], begin: re.Match[str] | None) -> _Entry:
+    head = " ".join(lines[:2])[:_HEAD]
+    level = _LEVEL.search(head)
+    grade = next(filter(None, level.groups()), "").upper() if level else ""
+    return _Entry(" ".join(lines), _instant(begin) if begin else "", grade)
+
+
+def _instant(begin: re.Match[str]) -> str:
+    """The instant at the beginning of an entry in canonical form, or as it is written if it lacks its day or year."""
+    kind = next((name for name, value in begin.groupdict().items() if value and name != "level"), "")
+    text = " ".join(begin[kind].split()) if kind else ""
+    if kind == "iso":
+        return _canonical(re.sub(r" ?UTC$", "Z", text.replace("/", "-").replace(",", ".")))
+    form = {"clf": "%d/%b/%Y:%H:%M:%S %z", "asctime": "%a %b %d %H:%M:%S %Y", "java": "%b %d, %Y %I:%M:%S %p"}.get(kind)
+    if form is None:
+        return text
+    try:
+        instant = datetime.strptime(re.sub(r"\.\d+", "", text), form)  # noqa: DTZ007 - without a zone it counts as UTC
+        return _canonical(instant.isoformat())
+    except ValueError:
+        return text
+
+
+def _canonical(text: str) -> str:
+    return str(canonical_time(text))
+
+
+def _object(line: str) -> dict[str, object] | None:
+    """The JSON object that a line is; None for any other line."""
+    if line[0] != "{" or line[-1] != "}":
+        return None
+    try:
+        value = msgspec.json.decode(line)
+        return dict(leaves(value)) if isinstance(value, Mapping) and value else None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+
+
+def _of_object(values: dict[str, object]) -> _Entry:
+    time = next((name for name in _TIMES if _when(values.get(name))), "")
+    grade = next((name for name in _GRADES if isinstance(values.get(name), str)), "")
+    said = next((name for name in _SAID if isinstance(values.get(name), str)), "")
+    instant, written = _when(values.get(time)), values.pop(time, None)
+    level, message = (cell_text(values.pop(name, "")) for name in (grade, said))
+    head = " ".join(filter(None, (written if isinstance(written, str) else instant, level, message)))
+    rest = "; ".join(f"{name}: {text}" for name, value in values.items() if (text := cell_text(value)))
+    return _Entry(f"{head} ({rest})" if head and rest else head or rest, instant, level.upper())
+
+
+def _when(value: object) -> str:
+    """An instant in canonical form: ISO 8601, or seconds or milliseconds since 1970; empty for any other value."""
+    if isinstance(value, str):
+        match = _BEGINS.match(value[:_HEAD])
+        return _instant(match) if match and match["iso"] == value else ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if value > 1e11 else value
+        return _canonical(datetime.fromtimestamp(seconds, UTC).isoformat()) if 1e9 <= seconds < 4e9 else ""
+    return ""
+
+
+FORMATS = (
+    FileFormat("log", suffixes=(".log",), read=read_log),
+    FileFormat("text", suffixes=(".text", ".txt"), read=read_text),
+)

@@ -1,0 +1,426 @@
+"""YAML, TOML, INI, Java properties, logs, and places and tracks: what is read, and what is refused."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.local import LocalExtractor
+from hlgraph.read import ReadFailure, ReadOptions, read
+from hlgraph.records import Document
+
+HEAD = ["|  |  |", "| --- | --- |"]
+
+
+def given(folder: Path, name: str, text: str | bytes, **options: object) -> list[Document | ReadFailure]:
+    (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return list(read([str(folder / name)], ReadOptions(**options)))
+
+
+def only(folder: Path, name: str, text: str | bytes) -> Document:
+    [found] = given(folder, name, text)
+    assert isinstance(found, Document), found
+    return found
+
+
+def reason(folder: Path, name: str, text: str | bytes) -> str:
+    [failed] = given(folder, name, text)
+    assert isinstance(failed, ReadFailure), failed
+    return failed.error.reason
+
+
+YAML = """# The plant in Orlen.
+
+# Address of the pump server.
+server:
+  host: a.example  # behind the proxy
+  port: 8080
+  ratio: 1.10
+  country: NO
+  code: 007
+  day: 2024-03-05
+  on: true
+tags: [x, y]
+note: >
+  Two lines
+  of text.
+jobs:
+  - name: build
+    steps:
+      # compile
+      # all
+      - run: make
+      - run: make test
+volumes:
+  data:
+  cache:
+parts:
+  - a: 1
+empty:
+"""
+TOML = '''# The plant.
+
+title = "Orlen"  # of the town
+[server] # main
+port = 8_080
+ratio = 1.10
+said = """a # no
+comment"""
+day = 2024-03-05
+deps = [
+  # for tests
+  "pytest",
+]
+[[pump]]
+name = "P-1"
+# in bar
+pressure = 4
+[[pump]]
+name = "P-2"
+'''
+INI = """; The plant.
+
+name = Orlen
+[server]
+# Address of the pump server.
+host: a.example ; behind the proxy
+paths =
+    /a
+    /b
+flag
+[server]
+host = b.example
+[hosts]
+web1
+web2
+[empty]
+"""
+PROPERTIES = r"""# The plant.
+
+! Address of the pump server.
+server.host = a.example
+server.name : Halfmoon \
+    Bridge
+caf\u00e9   open
+url=http\://a/b
+key
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines", "warnings"),
+    [
+        (
+            "a.yaml",
+            YAML,
+            [
+                *("The plant in Orlen.", "", "without a value: empty", "", *HEAD),
+                "| server host | a.example |",
+                "| server host comment | behind the proxy |",
+                "| server port | 8080 |",
+                "| server ratio | 1.10 |",
+                "| server country | NO |",
+                "| server code | 007 |",
+                "| server day | 2024-03-05 |",
+                "| server on | true |",
+                "| server comment | Address of the pump server. |",
+                "| tags | x, y |",
+                "| note | Two lines of text. |",
+                "| jobs 1 name | build |",
+                "| jobs 1 steps 1 run | make |",
+                "| jobs 1 steps 1 run comment | compile all |",
+                "| jobs 1 steps 2 run | make test |",
+                "| volumes | data, cache |",
+                "| parts 1 a | 1 |",
+            ],
+            (),
+        ),
+        (
+            "a.toml",
+            TOML,
+            [
+                *("comment: The plant.", "", "title: Orlen", "", "title comment: of the town", ""),
+                *("server port: 8080", "", "server ratio: 1.10", "", "server said: a # no comment", ""),
+                *("server day: 2024-03-05", "", "server deps: pytest", "", "server deps comment: for tests", ""),
+                *("server comment: main", "", "## pump", ""),
+                *("| name | pressure | pressure comment |", "| --- | --- | --- |"),
+                *("| P-1 | 4 | in bar |", "| P-2 |  |  |"),
+            ],
+            (),
+        ),
+        (
+            "a.ini",
+            INI,
+            [
+                *("The plant.", "", "without a value: server flag, empty", "", *HEAD, "| name | Orlen |"),
+                "| server host | a.example ; behind the proxy, b.example |",
+                "| server host comment | Address of the pump server. |",
+                *("| server paths | /a, /b |", "| hosts | web1, web2 |"),
+            ],
+            (),
+        ),
+        (
+            "a.properties",
+            PROPERTIES,
+            [
+                *("The plant.", "", "without a value: key", "", *HEAD, "| server host | a.example |"),
+                "| server host comment | Address of the pump server. |",
+                *("| server name | Halfmoon Bridge |", "| café | open |", "| url | http://a/b |"),
+            ],
+            (),
+        ),
+    ],
+)
+def test_values_have_the_names_that_lead_to_them_and_comments_stand_beside_them(
+    tmp_path: Path, name: str, text: str, lines: list[str], warnings: tuple[str, ...]
+) -> None:
+    found = only(tmp_path, name, text)
+    assert found.text.split("\n") == lines
+    assert found.warnings == warnings
+
+
+def test_documents_and_lists_of_yaml(tmp_path: Path) -> None:
+    manifests = given(tmp_path, "a.yaml", "kind: Pod\nspec: {host: a}\n---\nkind: Job\nspec: {host: b}\n---\n")
+    uri = (tmp_path / "a.yaml").as_uri()
+    assert [(each.uri, each.text.split("\n")[2:]) for each in manifests if isinstance(each, Document)] == [
+        (f"{uri}#1", ["| kind | Pod |", "| spec host | a |"]),
+        (f"{uri}#2", ["| kind | Job |", "| spec host | b |"]),
+    ]
+    rows = only(tmp_path, "b.yaml", "name: Ann\nage: 30\n---\nname: Ben\nage: 7.50\n")
+    assert rows.text.split("\n") == ["| name | age |", "| --- | --- |", "| Ann | 30 |", "| Ben | 7.50 |"]
+    posts = given(tmp_path, "c.yml", "- {id: a, text: The bridge is open., cost: 7.50}\n- {id: b, text: It is shut.}\n")
+    assert [(each.key, each.text, each.metadata) for each in posts if isinstance(each, Document)] == [
+        ("a", "The bridge is open.", {"cost": 7.5}),
+        ("b", "It is shut.", {}),
+    ]
+    said = given(tmp_path, "g.yml", "a: 1\n---\n|\n Two lines\n of text.\n---\n")
+    assert [each.text.split("\n")[-1] for each in said if isinstance(each, Document)] == [
+        "| a | 1 |",
+        "Two lines of text.",
+    ]
+    mixed = only(tmp_path, "f.yml", "- a\n- {b: 1}\n")
+    assert mixed.text.split("\n")[2:] == ["| 1 | a |", "| 2 b | 1 |"]
+    mixed = only(tmp_path, "a.toml", 'a = ["b", {c = 1}]')
+    assert mixed.text.split("\n")[2:] == ["| a 1 | b |", "| a 2 c | 1 |"]
+    assert only(tmp_path, "b.toml", "[features]\nstd = []\n[[bin]]\n").text == "without a value: features std, bin"
+    assert only(tmp_path, "d.yml", "# Rules\n\n- Be kind.\n- Be brief.\n").text == "Rules\n\n- Be kind.\n- Be brief."
+    assert only(tmp_path, "e.yml", "# Nothing is set.\n# port: 80\n").text == "Nothing is set. port: 80"
+
+
+def test_aliases_merges_tags_and_names_that_are_given_twice(tmp_path: Path) -> None:
+    source = (
+        "base: &base {image: a, port: 1}\nweb:\n  <<: *base\n  port: 2\nkey: !Ref Bucket\nsub: !Sub [a]\n"
+        "bad: !!python/object/apply:os.system [echo]\nraw: !!binary aGVsbG8=\nport: 1\nport: 2\n"
+    )
+    found = only(tmp_path, "a.yaml", source)
+    assert found.text.split("\n")[4:] == [
+        *("| base image | a |", "| base port | 1 |", "| web port | 2 |", "| web image | a |"),
+        *(
+            "| key | !Ref Bucket |",
+            "| sub !Sub | a |",
+            "| bad !!python/object/apply:os system | echo |",
+            "| port | 1, 2 |",
+        ),
+    ]
+    assert found.warnings == (
+        "names that are given twice, all of whose values are kept: 'port' in line 10",
+        "not read: binary values (1)",
+    )
+
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.yaml", "a:\n\t- b\n", "is not YAML (line 2: a tab indents it)"),
+        ("a.yaml", "a: [b\n", "is not YAML (line 2: did not find expected ',' or ']')"),
+        ("a.yaml", "a: *b\n", "is not YAML (line 1: the alias *b names no value above it)"),
+        ("a.yaml", "a: &b [*b]\n", "is not YAML (line 1: the alias *b names no value above it)"),
+        ("a.yaml", "{}\n--- \n", "is empty: it holds no rows"),
+        ("a.yaml", "Just words\nof a text.\n", "holds no names with values"),
+        ("a.yaml", LAUGHS, "holds more than 1,000,000 values"),
+        (
+            "a.yaml",
+            f"a: &a {'x' * 9_000}\nb: [{'*a, ' * 2_000}]\n",
+            "repeats values by aliases to more than 8,388,608 charact",
+        ),
+        ("a.yaml", "[" * 5_000, "holds more than 100 levels"),
+        ("a.yaml", "".join(f"{' ' * level}a:\n" for level in range(2_000)), "holds more than 100 levels"),
+        ("a.toml", "a = \n", "is not TOML (Invalid value (at line 1, column 5))"),
+        ("a.toml", "a = 1\na = 2\n", "is not TOML (Cannot overwrite a value (at line 2, column 6))"),
+        ("a.toml", f"{'a.' * 200}a = 1", "holds more than 100 levels"),
+        ("a.toml", f"a = {'[' * 5_000}", "is not TOML ("),
+        ("a.ini", "Just words\nof a text.\n", "is not INI (it has no name with a value)"),
+        ("a.ini", "global\n  maxconn 4\n", "is not INI (a line goes on where none began)"),
+        ("a.ini", "[a]\n= b\n", "is not INI (line 2 has no name)"),
+        ("a.gpx", "<kml/>", "is XML whose first element 'kml' is not gpx"),
+        ("a.gpx", "<gpx><wpt lat=", "is not XML"),
+        ("a.kml", "<kml/>", "is empty: it holds no text"),
+        ("a.log", "\n\n", "is empty"),
+    ],
+)
+def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    assert reason(tmp_path, name, text).startswith(expected)
+
+
+LOG = """Starting up.
+2024-03-05 09:30:00,123 ERROR app.db: Connection to db1 failed
+Traceback (most recent call last):
+  File "/app/web.py", line 10, in get
+ValueError: bad id
+2024-03-05T09:30:01Z | INFO     | app | # Retrying | in 5 s
+127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /pump.gif HTTP/1.0" 200 2326
+Mar  5 09:30:02 plant sshd[12]: Accepted key for ada
+2024/03/05 09:30:03 [error] 12#0: *1 open() failed
+[Tue Mar 05 09:30:04.5 2024] [core:warn] [pid 7] The pump is slow.
+Mar 05, 2024 9:30:05 AM org.example.Pump start
+SEVERE: The pump stops.
+09:30:06.123 [main] WARN  Pump - \x1b[31mhot\x1b[0m
+WARNING:root:Low oil.
+time="2024-03-05T09:30:07+01:00" level=info msg=ready
+{"@timestamp": "2024-03-05T09:30:08Z", "level": "debug", "message": "Valve opened", "valve": {"id": "V-1"}}
+{"ts": 1709631009, "msg": "Valve closed"}
+"""
+ENTRIES = [
+    ("Starting up.", ()),
+    (
+        "2024-03-05 09:30:00,123 ERROR app.db: Connection to db1 failed Traceback (most recent call last): "
+        'File "/app/web.py", line 10, in get ValueError: bad id',
+        ("2024-03-05T09:30:00.123000+00:00", "ERROR"),
+    ),
+    (
+        "2024-03-05T09:30:01Z\u00a0| INFO\u00a0| app\u00a0| # Retrying\u00a0| in 5 s",
+        ("2024-03-05T09:30:01+00:00", "INFO"),
+    ),
+    (
+        '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /pump.gif HTTP/1.0" 200 2326',
+        ("2000-10-10T20:55:36+00:00",),
+    ),
+    ("Mar 5 09:30:02 plant sshd[12]: Accepted key for ada", ("Mar 5 09:30:02",)),
+    ("2024/03/05 09:30:03 [error] 12#0: *1 open() failed", ("2024-03-05T09:30:03+00:00", "ERROR")),
+    ("[Tue Mar 05 09:30:04.5 2024] [core:warn] [pid 7] The pump is slow.", ("2024-03-05T09:30:04+00:00", "WARN")),
+    (
+        "Mar 05, 2024 9:30:05 AM org.example.Pump start SEVERE: The pump stops.",
+        ("2024-03-05T09:30:05+00:00", "SEVERE"),
+    ),
+    ("09:30:06.123 [main] WARN Pump - hot", ("09:30:06.123", "WARN")),
+    ("WARNING:root:Low oil.", ("WARNING",)),
+    ('time="2024-03-05T09:30:07+01:00" level=info msg=ready', ("2024-03-05T08:30:07+00:00", "INFO")),
+    ("2024-03-05T09:30:08Z debug Valve opened (valve.id: V-1)", ("2024-03-05T09:30:08+00:00", "DEBUG")),
+    ("2024-03-05T09:30:09+00:00 Valve closed", ("2024-03-05T09:30:09+00:00",)),
+]
+
+
+def test_an_entry_of_a_log_is_a_paragraph_with_its_instant_and_its_level(tmp_path: Path) -> None:
+    found = only(tmp_path, "app.log", LOG)
+    assert found.text == "\n\n".join(text for text, _ in ENTRIES)
+    details: dict[str, tuple[str, ...]] = {}
+    for start, end, text in found.details:
+        details[found.text[start:end]] = (*details.get(found.text[start:end], ()), text)
+    assert details == {text: said for text, said in ENTRIES if said}
+    assert found.metadata == {
+        "filename": "app.log", "entries": 13,
+        "start": "2024-03-05T09:30:00.123000+00:00", "end": "2024-03-05T09:30:09+00:00",
+    }  # fmt: skip
+    [extraction] = LocalExtractor().extract([ChunkInput(found.text, found.title, noted=found.details)])
+    said = [each.text for each in extraction.propositions]
+    assert "app: Mar 5 09:30:02 plant sshd[12]: Accepted key for ada" in said
+    assert any(text.endswith("| app | # Retrying | in 5 s") for text in said)
+
+
+def test_lines_of_a_log_without_instants_are_entries_and_nothing_in_them_is_a_heading_or_a_table(
+    tmp_path: Path,
+) -> None:
+    source = "# Build of the pump\n| a | b |\n- compile\n  at once\ndone\tin\t3 s\n"
+    found = only(tmp_path, "a.log", source)
+    assert found.text.split("\n\n") == [
+        "\\# Build of the pump", "\\| a\u00a0| b |", "\\- compile at once", "done in 3 s",
+    ]  # fmt: skip
+    assert found.metadata == {"filename": "a.log", "entries": 4}
+
+
+GPX = """<gpx xmlns="http://www.topografix.com/GPX/1/1"><metadata><name>Round of Orlen</name><desc>A walk by the river.</desc>
+<author><name>Ada Falk</name></author></metadata>
+<wpt lat="47.1" lon="8.5"><ele>412</ele><time>2024-03-05T09:30:00Z</time><name>Halfmoon Bridge</name>
+<desc>Built in 1868.</desc></wpt>
+<wpt lat="47.2" lon="8.6"><name>Gannow Light</name></wpt>
+<rte><name>By the river</name><rtept lat="47.1" lon="8.5"><name>Start</name></rtept></rte>
+<trk><name>Tuesday</name><trkseg>{}</trkseg></trk></gpx>""".format(
+    "".join(f'<trkpt lat="47.{n}" lon="8.5"><time>2024-03-05T09:3{n}:00Z</time></trkpt>' for n in range(5))
+)
+KML = """<kml xmlns="http://www.opengis.net/kml/2.2"><Document><name>Town of Orlen</name><description>Sights.</description>
+<Placemark><name>Halfmoon Bridge</name><description><![CDATA[<p>Built in <b>1868</b>.</p>]]></description>
+<ExtendedData><Data name="architect"><value>Mara Quill</value></Data></ExtendedData>
+<Point><coordinates>8.5,47.1,0</coordinates></Point></Placemark>
+<Folder><name>Rivers</name><Placemark><name>Orl</name><LineString><coordinates>1,2 3,4 5,6</coordinates></LineString></Placemark>
+</Folder></Document></kml>"""
+
+
+def test_places_are_rows_and_the_points_of_a_track_are_counted(tmp_path: Path) -> None:
+    found = only(tmp_path, "a.gpx", GPX)
+    assert (found.title, found.metadata) == ("Round of Orlen", {"filename": "a.gpx", "author": "Ada Falk"})
+    assert found.text.split("\n") == [
+        *("A walk by the river.", ""),
+        "| name | latitude | longitude | elevation | time | description |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| Halfmoon Bridge | 47.1 | 8.5 | 412 | 2024-03-05T09:30:00Z | Built in 1868. |",
+        "| Gannow Light | 47.2 | 8.6 |  |  |  |",
+        *("", "## By the river", ""),
+        *("| name | latitude | longitude |", "| --- | --- | --- |", "| Start | 47.1 | 8.5 |"),
+        *("", "## Tracks", ""),
+        *("| track | points | start | end |", "| --- | --- | --- | --- |"),
+        "| Tuesday | 5 | 2024-03-05T09:30:00Z | 2024-03-05T09:34:00Z |",
+    ]
+    assert found.warnings == ("not read: points of tracks, but for their number and times (5)",)
+    found = only(tmp_path, "b.kml", KML)
+    assert (found.title, found.metadata) == ("Town of Orlen", {"filename": "b.kml"})
+    assert found.text.split("\n") == [
+        *("Sights.", ""),
+        "| name | latitude | longitude | description | architect |",
+        "| --- | --- | --- | --- | --- |",
+        "| Halfmoon Bridge | 47.1 | 8.5 | Built in 1868. | Mara Quill |",
+        *("", "## Rivers", "", "| name | points |", "| --- | --- |", "| Orl | 3 |"),
+    ]
+    assert found.warnings == ("not read: points of lines, areas and tracks, but for their number and times (3)",)
+
+
+def test_a_folder_of_settings_is_read_but_for_hlgraph_s_own(tmp_path: Path) -> None:
+    (tmp_path / "hlgraph.yaml").write_text("neo4j: {password: secret}\n")
+    (tmp_path / "plant.yaml").write_text("pump: P-1\n")
+    found = [each.uri for each in read([str(tmp_path)]) if isinstance(each, Document)]
+    assert found == [(tmp_path / "plant.yaml").as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "around"),
+    [
+        ("a.yaml", "a: [b, {c: d}]  # e\n# f\n\n", "- {}"),
+        ("a.yaml", "# e\n", "a: b\n{}"),
+        ("a.toml", '[[a]]\nb = """c # d"""  # e\n# f\n', "{}"),
+        ("a.toml", "'a' .", "{}"),
+        ("a.ini", "a = b\n  c\n; d\n", "[x]\n{}"),
+        ("a.ini", "\t", "[x]\na{}b"),
+        ("a.properties", "a\\=b : c \\\n  d\n", "{}"),
+        ("a.log", "2024-03-05 09:30:00 ERROR a\n  at b\n", "{}"),
+        ("a.log", "[INFO] " * 9, "{}"),
+        ("a.log", '{"a": "b"}\n', "{}"),
+        ("a.gpx", '<wpt lat="1" lon="2"><name>a</name></wpt>', "<gpx>{}</gpx>"),
+        ("a.kml", "<Folder><name>a</name></Folder>", "<kml>{}</kml>"),
+    ],
+)
+def test_time_is_linear_in_the_text(tmp_path: Path, name: str, part: str, around: str) -> None:
+    def seconds(size: int) -> float:
+        text = around.replace("{}", part * size)
+        begin = time.process_time()
+        given(tmp_path, name, text)
+        return time.process_time() - begin
+
+    small = max(0.004, seconds(500))
+    assert seconds(4_000) < 24 * small
