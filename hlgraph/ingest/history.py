@@ -522,9 +522,8 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
             raise InputError(f"as_of is version {at}; the history of corpus {corpus!r} has versions {first} to {last}")
         return at_version(at)
     if at < begun:
-        raise InputError(
-            f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
-        )
+        number = f" (version {first})" if has_versions else ""
+        raise InputError(f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun}{number}; ask for a later time")
     return _between(FROM, at, TO)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hlgraph import progress
 from hlgraph.errors import AccessError, InputError
+from hlgraph.ids import HISTORY
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
@@ -148,7 +149,13 @@ class HLGraph:
         Raises
         ------
         InputError : a single text, no group, or a group that is not a text
+        AccessError : the corpus is the history of another one, whose versions have groups of their own
         """
+        if self.corpus.endswith(HISTORY):
+            raise AccessError(
+                f"corpus {self.corpus!r} is the history of corpus {self.corpus.removesuffix(HISTORY)!r}; a caller asks that one, "
+                "with as_of"
+            )
         return _CallerView(self.settings, _resources=self._resources, _caller=Caller.of(groups))
 
     def as_operator(self) -> HLGraph:

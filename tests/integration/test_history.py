@@ -222,6 +222,12 @@ def test_evidence_of_the_past_names_no_version_of_the_corpus(graph: HLGraph) -> 
     }
     with pytest.raises(WhereError, match="as_of"):
         graph.search("mill", as_of=at, where="year = 1901 or history_version_from > 1")
+    caller = graph.as_caller({"public"})
+    for ask in (caller.sources.list, caller.facts.list, lambda as_of: caller.search("mill", as_of=as_of)):
+        with pytest.raises(InputError, match=r"begins at [^ ]+;"):
+            ask(as_of="2020-01-01")
+    with pytest.raises(AccessError, match="as_of"):
+        graph.in_corpus("default@history").as_caller({"public"})
 
 
 @pytest.mark.parametrize("step", ["synchronise", "persist"])
