@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import shutil
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from thoroughness import cases
 
 import hlgraph
 from hlgraph.errors import AccessError, HoldError, InputError, ModelMismatchError, UnknownNameError, WhereError
-from hlgraph.ingest import history
+from hlgraph.ingest import delete, history
 from hlgraph.ingest.delete import Deletion
 from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
@@ -419,6 +420,28 @@ def test_an_erasure_that_was_killed_is_completed_by_the_same_command(
     assert graph.delete("doc:works", history=True, receipt="r.jsonl").versions_removed == 5
     assert _bytes_with("Quill") == []
     assert len(hlgraph.verify_receipts("r.jsonl.history").receipts) == 1
+
+
+@pytest.mark.parametrize("after", [2, 4, 10])
+def test_versions_left_by_a_killed_erasure_are_erased_by_the_same_command(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    edited(graph)
+    edited(graph)
+    real, calls = delete.persist, itertools.count()
+
+    def killed(*given: Any, **options: Any) -> Any:
+        if next(calls) >= after:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(delete, "persist", killed)
+        patch.setattr(delete.Remover.__new__, "__defaults__", (1, None, None, None))
+        with pytest.raises(KeyboardInterrupt):
+            graph.delete("doc:works", history=True)
+    assert graph.delete("doc:works", history=True).versions_removed == 11 - after
+    assert _bytes_with("Quill") == []
 
 
 def test_sources_are_erased_by_a_filter_also_after_they_were_deleted(graph: HLGraph) -> None:
