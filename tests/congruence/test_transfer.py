@@ -49,7 +49,7 @@ def clear(servers: Any, settings: Settings) -> None:
 
 
 def filled(url: str) -> HLGraph:
-    """An embedded store with all that a corpus can have: an edited source, a history, groups, decisions, a domain, an outdated run."""
+    """An embedded store with an edited source, a history, groups, decisions, a domain, an outdated run and a new one."""
     documents = bulk_worker.documents()
     graph = connect(url, corpus="loads", embedder=WordEmbedder(48))
     graph.ingest([*documents[:-1], replace(documents[-1], text="Lena Foss left Rusk.")], keep_history=True)
