@@ -523,7 +523,9 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
         return at_version(at)
     if at < begun:
         number = f" (version {first})" if has_versions else ""
-        raise InputError(f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun}{number}; ask for a later time")
+        raise InputError(
+            f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun}{number}; ask for a later time"
+        )
     return _between(FROM, at, TO)
 
 

@@ -807,7 +807,7 @@ class HLGraph:
         Returns
         -------
         CorpusCopy
-            What was exported.
+            What was exported; ``left_out`` names what is not in it: the history, a corpus of its own, and the holds.
 
         Raises
         ------
@@ -816,10 +816,15 @@ class HLGraph:
         StoreCorruptError : the store was altered since it was written
         StoreUnavailableError : the disk is full
         """
+        from hlgraph.ingest.delete import holds_of
         from hlgraph.ingest.exports import export_corpus
+        from hlgraph.ingest.history import is_kept
 
+        stores = self._opened.stores
         with progress.listening(on_progress):
-            return export_corpus(self._opened.stores, self.corpus, folder=Path(folder))
+            done = export_corpus(stores, self.corpus, folder=Path(folder))
+        beside = {"history": is_kept(stores, self.corpus), "holds": bool(holds_of(self.corpus, stores))}
+        return replace(done, left_out=tuple(name for name, is_there in beside.items() if is_there))
 
     def export_graph(
         self,

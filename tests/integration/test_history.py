@@ -548,13 +548,26 @@ def test_a_corpus_of_that_name_is_no_history(graph: HLGraph, monkeypatch: pytest
 
 def test_the_history_moves_with_an_export(graph: HLGraph) -> None:
     moments = edited(graph)
-    for corpus in ("default", "default@history"):
-        graph.in_corpus(corpus).export_corpus(f"out/{corpus}")
+    assert (
+        "hlgraph export FOLDER --corpus default@history"
+        in call("--store", "hlgraph://./store", "export", "out/default").out
+    )
+    graph.holds.add("audit", "doc:works")
+    left_out = [
+        graph.in_corpus(corpus).export_corpus(f"out/{corpus}").left_out for corpus in ("default", "default@history")
+    ]
+    assert left_out == [("history", "holds"), ()]
     with hlgraph.connect("hlgraph://./other", embedder=WordEmbedder()) as other:
         with pytest.raises(InputError, match="@history"):
             other.in_corpus("plain").import_corpus("out/default@history")
         for corpus in ("default", "default@history"):
             other.in_corpus(corpus).import_corpus(f"out/{corpus}")
+        assert shown(other, moments[0][0]) == shown(graph, moments[0][0])
+        other.ingest([works("Edda Thorn")])
+        assert len(other.history.versions("doc:works")) == 6
+    with hlgraph.connect("hlgraph://./third", corpus="third", embedder=WordEmbedder()) as other:
+        for corpus in ("default@history", "default"):  # under another name, in another order
+            other.in_corpus(corpus.replace("default", "third")).import_corpus(f"out/{corpus}")
         assert shown(other, moments[0][0]) == shown(graph, moments[0][0])
         other.ingest([works("Edda Thorn")])
         assert len(other.history.versions("doc:works")) == 6
