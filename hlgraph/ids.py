@@ -238,6 +238,17 @@ def source_ids(corpus: str, uri: str) -> tuple[str, str]:
     return source_id(corpus, uri), source_id(corpus, uri, scheme=WITH_NAME)
 
 
+def beginnings(names: Iterable[str]) -> list[str]:
+    """How the uris of the sources begin that these uris of files and folders contain.
+
+    Examples
+    --------
+    >>> beginnings(["file:///d/", "file:///d/a.csv"])
+    ['file:///d/', 'file:///d/a.csv#']
+    """
+    return sorted({name if name.endswith(("#", "/")) else f"{name}#" for name in names})
+
+
 def _of_source(kind: Kind, source: str, *fields: str, scheme: int) -> str:
     return halved_id(kind, (source, *fields), free=(free_half(source), *fields), scheme=scheme)
 

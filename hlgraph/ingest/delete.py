@@ -11,13 +11,13 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph import progress
 from hlgraph.errors import HoldError, InputError, UnknownNameError, WhereError
-from hlgraph.ids import checksum, source_ids
+from hlgraph.ids import HISTORY, beginnings, checksum, source_ids
 from hlgraph.ingest.forget import Forget, embedded_texts, forgetter, forgetting
 from hlgraph.ingest.history import (
     history_of,
@@ -27,17 +27,18 @@ from hlgraph.ingest.history import (
     refuse_history,
     refuse_receipt,
     synchronise,
+    versions_of,
 )
 from hlgraph.ingest.report import Report, add_counts, note_kept, record_counts
 from hlgraph.models.sqlite_file import DiskFile
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text, stored_metadata
 from hlgraph.persist.journal import persist, resume
-from hlgraph.read import is_covered, source_uri
+from hlgraph.read import covering, is_covered, source_uri
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import accounts_folder
 from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
-from hlgraph.where import And, Compare, In, Op, Or, check_fields, matches, parse, source_values, to_text
+from hlgraph.where import check_fields, matches, parse, source_values, to_text
 
 if TYPE_CHECKING:
     from hlgraph.ingest.receipts import ReceiptDraft, ReceiptOptions
@@ -90,37 +91,35 @@ def names_of(name: str) -> set[str]:
 
 
 def sources_of(names: Sequence[str], *, corpus: str, graph: GraphStore) -> list[Source]:
-    """The stored sources that :func:`named` may choose for these names. Others are read only for many names that are no uris.
+    """The stored sources that :func:`named` may choose for these names. No others are read.
 
     Parameters
     ----------
     names : names given by the caller
     corpus, graph : the corpus, and the graph store
     """
-    ids = [each for name in dict.fromkeys(names) for each in source_ids(corpus, name)]
-    sources = by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source)
-    uris = {source.uri for source in sources.values()}
-    covered = sorted({each for name in names if name not in uris for each in (name, *names_of(name))})
-    if not covered:
-        return list(sources.values())
-    if len(covered) > _MOST_COVERED:
-        return filtered(None, corpus=corpus, graph=graph)
-    inside = [each for name in covered for each in (f"{name}#", name) if each.endswith(("#", "/"))]
-    ranges = [And((Compare("uri", Op.GE, each), Compare("uri", Op.LT, _following(each)))) for each in inside]
-    where = Or((In("uri", tuple(covered)), *ranges))
-    return list({**sources, **by_id(graph.find(Kind.SOURCE, Scope(corpus, where)), Source)}.values())
+    known = _with_uris(names, corpus=corpus, graph=graph)
+    uris = {source.uri for source in known.values()}
+    others = {each for name in names if name not in uris for each in names_of(name)}
+    return list({**known, **_reached(others, corpus=corpus, graph=graph)}.values())
 
 
-_MOST_COVERED = 100  # names of a filter by uri, whose cost grows with them
+def _with_uris(uris: Iterable[str], *, corpus: str, graph: GraphStore) -> dict[str, Source]:
+    if corpus.endswith(HISTORY):  # the last version first: a kill in between leaves no gap
+        versions = versions_of(graph, corpus, uris=dict.fromkeys(uris))
+        return {version.id: version for mine in versions.values() for version in reversed(mine)}
+    ids = [each for uri in dict.fromkeys(uris) for each in source_ids(corpus, uri)]
+    return by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source)
 
 
-def _following(prefix: str) -> str:
-    """The first text after all texts with a prefix."""
-    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}"
+def _reached(uris: Collection[str], *, corpus: str, graph: GraphStore) -> dict[str, Source]:
+    """The sources with these uris, and those inside these files and folders."""
+    inside = {source.id: source for source in graph.sources_inside(corpus, beginnings(uris))}
+    return {**_with_uris(sorted(uris), corpus=corpus, graph=graph), **inside}
 
 
 def named(
-    sources: list[Source], names: Sequence[str], *, corpus: str, did: str = "deleted", gone: Collection[str] = ()
+    sources: Sequence[Source], names: Sequence[str], *, corpus: str, did: str = "deleted", gone: Collection[str] = ()
 ) -> dict[str, list[Source]]:
     """Sources by uri, by the path of their file, or by the folder or file of rows that contains them.
 
@@ -140,16 +139,24 @@ def named(
     ------
     UnknownNameError : a name matches no source
     """
+    exact: dict[str, list[Source]] = {}
+    inside: dict[str, dict[str, Source]] = {}
+    wanted = {each for name in names for each in names_of(name)}
+    for source in sources:
+        exact.setdefault(source.uri, []).append(source)
+        for each in wanted.intersection(covering(source.uri)):
+            inside.setdefault(each, {})[source.id] = source
     chosen: dict[str, list[Source]] = {}
     for name in names:
-        matching = [source for source in sources if source.uri == name]
-        if not matching:
-            wanted = names_of(name)
-            matching = [source for source in sources if is_covered(source.uri, wanted)]
-        if not matching and name not in gone:
+        chosen[name] = exact.get(name) or _in_order([inside.get(each, {}) for each in names_of(name)])
+        if not chosen[name] and name not in gone:
             raise UnknownNameError(f"{name}: no source of corpus {corpus!r} has this uri or path; nothing was {did}")
-        chosen[name] = matching
     return chosen
+
+
+def _in_order(parts: Iterable[dict[str, Source]]) -> list[Source]:
+    together = {name: source for part in parts for name, source in part.items()}
+    return [together[name] for name in sorted(together)]
 
 
 def holds_of(corpus: str, stores: Stores) -> tuple[Hold, ...]:
@@ -273,12 +280,14 @@ class Remover(NamedTuple):
     batch_sources : maximum number of sources of one change
     forget : deletes texts from a cache; None if there is no cache
     draft : notes what is removed, for a receipt; None without one
+    removed : receives the uris of the sources that were removed, for the history; None: they are not needed
     """
 
     stores: Stores
     batch_sources: int = REMOVED
     forget: Forget | None = None
     draft: ReceiptDraft | None = None
+    removed: set[str] | None = None
 
     def remove(self, source_ids: Sequence[str], corpus: str, *, report: Report) -> None:
         """Remove these sources and everything that only they assert. The caller must hold the lock of the graph store.
@@ -307,6 +316,8 @@ class Remover(NamedTuple):
                     outcome = persist(change, self.stores, noted=self.draft.published)
                 report.count(outcome.added, outcome.vanished)
                 report.sources_removed += len(part)
+                if self.removed is not None:
+                    self.removed.update(source.uri for source in part)
                 progress.advance("remove", len(part))
 
 
@@ -328,6 +339,7 @@ class Deletion:
     models: ChosenModels
     on_progress: OnProgress | None = None
     receipt: ReceiptOptions | None = None
+    _removed: set[str] = field(default_factory=set, init=False)
 
     def run(self, uris: str | Sequence[str], *, where: Where | None, everything: bool, history: bool = False) -> Report:
         """Remove the sources.
@@ -357,14 +369,15 @@ class Deletion:
         if self.receipt is not None:
             refuse_receipt(stores, corpus)
         report = self._remove(names, where)
-        record(stores, corpus)
+        record(stores, corpus, removed=self._removed)
         report.kept_in_history = report.sources_removed
         return report
 
     def _remove_with_history(self, names: Sequence[str], where: Where | None) -> Report:
         """Remove the sources, then all their versions, also of sources that are no longer present."""
         stores, corpus = self.opened.stores, self.settings.corpus
-        latest = latest_versions(stores, corpus)
+        reached = {each for name in names for each in (name, *names_of(name))}
+        latest = latest_versions(stores, corpus, among=reached if names else None)
         chosen = latest
         if names:
             by_name = named(latest, names, corpus=corpus, gone=names)
@@ -385,7 +398,7 @@ class Deletion:
             if not chosen:
                 raise
             report = Report()
-        record(stores, corpus)
+        record(stores, corpus, removed=self._removed)
         if uris:
             report.versions_removed = past._remove(uris, None).sources_removed
             record(stores, corpus, is_due=True)
@@ -412,7 +425,7 @@ class Deletion:
                 ids = list(dict.fromkeys(name for items in chosen.values() for name in items))
                 if draft is not None:
                     draft.include(gone.difference(ids))
-                remover = Remover(stores, forget=forget, draft=draft)
+                remover = Remover(stores, forget=forget, draft=draft, removed=self._removed)
                 with (
                     removals.removing(chosen),
                     forgetting(self.settings, corpus, graph=stores.graph, everything=everything) as done,
@@ -524,7 +537,7 @@ def delete_missing(
         if seen.failed or record_counts(corpus, stores).get(Kind.SOURCE, 0) != len(keep):
             missing = [  # else every uri that was read is stored, and no other one
                 source
-                for source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+                for source in _reached(names, corpus=corpus, graph=stores.graph).values()
                 if source.uri not in keep and is_covered(source.uri, names) and not is_covered(source.uri, protected)
             ]
         refuse_held(missing, corpus, stores=stores)

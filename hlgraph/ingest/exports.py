@@ -249,7 +249,8 @@ class CorpusCopy:
     exported_from : name of the corpus that was exported
     records : number of records by kind
     bytes : size of the export
-    left_out : names of the runs of communities and summaries that an import under another name left out
+    left_out : of an import under another name: the runs of communities and summaries that it left out; of an export: ``history``
+        and ``holds``, if the corpus has them. A history is a corpus of its own, ``NAME@history``
     """
 
     corpus: str

@@ -12,7 +12,7 @@ runs before and after each command that changes sources. What a killed command d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
@@ -21,10 +21,21 @@ from typing import NamedTuple, TypeAlias
 from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError, WhereError
-from hlgraph.ids import HISTORY, HISTORY_FIELDS, WITHOUT_NAME, content_id, normalise_name, source_id, source_key
+from hlgraph.ids import (
+    HISTORY,
+    HISTORY_FIELDS,
+    WITHOUT_NAME,
+    beginnings,
+    content_id,
+    normalise_name,
+    source_id,
+    source_ids,
+    source_key,
+)
 from hlgraph.index.embed import check_model, indexed
 from hlgraph.ingest.exports import copies_of
 from hlgraph.ingest.imports import copy_of
+from hlgraph.ingest.report import record_counts
 from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text
@@ -32,7 +43,7 @@ from hlgraph.persist.journal import persist, resume
 from hlgraph.records import Entity, Kind, Metadata, Record, Source
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores, base_of, by_id
+from hlgraph.stores.protocols import CorpusStats, GraphStore, Scope, Stores, base_of, by_id
 from hlgraph.text import ACL, canonical_time
 from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key, refuse_nobody
 
@@ -46,7 +57,7 @@ ANY_MOMENT = Exists(f"metadata.{FROM}")
 """The filter on a history that admits every version."""
 _BEGUN, _BEGUN_VERSION = "history_begun", "history_begun_version"
 _SEEN, _SEEN_VERSION = "history_seen", "history_seen_version"
-_SINCE, _OWN_VERSION = "history_since", "history_own_version"
+_SINCE, _OWN_SINCE = "history_since", "history_own_since"
 _EDITS = 500
 _VERSIONS = 8  # of a source, looked up at once
 _LEAST = timedelta(microseconds=1)
@@ -148,20 +159,21 @@ def synchronise(stores: Stores, corpus: str) -> bool:
     return True
 
 
-def record(stores: Stores, corpus: str, *, is_due: bool = False) -> None:
+def record(stores: Stores, corpus: str, *, removed: Collection[str] = (), is_due: bool = False) -> None:
     """Record what changed since the last call in the history that is kept. Holds the lock of the whole store meanwhile.
 
     Parameters
     ----------
     stores : the stores
     corpus : the corpus
-    is_due : whether to look even if the corpus has not changed; default False
+    removed : uris of the sources that the command removed. A store tells only their ids: without their uris, all is compared
+    is_due : whether to look even if the corpus has not changed, because versions were erased; default False
     """
     mark = mark_of(stores, corpus)
     if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
-            _Synchronisation(stores, corpus, is_due=is_due).run()
+            _Synchronisation(stores, corpus, removed=removed).run()
 
 
 def is_kept(stores: Stores, corpus: str) -> bool:
@@ -230,34 +242,34 @@ class _Synchronisation:
 
     A version ends in the same change in which the next one begins, so a kill leaves no gap.
 
-    Only sources that changed since the last synchronisation are compared, if the store knows them, none of them was removed, and
-    nothing else has written the history since. Otherwise all are.
+    Only sources that changed since the last synchronisation are compared, if the store knows them, the caller names those that were
+    removed, and nothing else has written the history since. Otherwise all are. Versions may have been erased: an erasure first
+    removes and records their sources.
 
     Parameters
     ----------
     stores : the stores
     corpus : the corpus
-    is_due : whether all sources are compared; default False
+    removed : see :func:`record`
     """
 
-    def __init__(self, stores: Stores, corpus: str, *, is_due: bool = False) -> None:
+    def __init__(self, stores: Stores, corpus: str, *, removed: Collection[str] = ()) -> None:
         self._stores = stores
         self._corpus = corpus
         self._name = history_of(corpus)
         self._stats = _stats(stores, corpus)
         self._mark = mark_of(stores, corpus)
         last: Metadata = self._mark.metadata if self._mark else {}
-        own = _stats(stores, self._name).version
         self._altered = stores.graph.altered(corpus, str(last.get(_SINCE, "")))
-        if is_due or last.get(_OWN_VERSION) != own:
-            self._altered = self._altered._replace(sources=None)
+        self._own = stores.graph.altered(self._name, str(last.get(_OWN_SINCE, "")))
+        self._gone = {each: uri for uri in removed for each in source_ids(corpus, uri)}
 
     def run(self) -> None:
         """Write all that changed, then the mark."""
         present, versions = self._compared()
         seen = dict(self._mark.metadata) if self._mark else {}
         number = max(self._stats.version, _number(seen.get(_SEEN_VERSION, 0)))
-        if self._mark and not versions and _stats(self._stores, self._name).embedding:
+        if self._mark and not versions and self._is_empty() and _stats(self._stores, self._name).embedding:
             persist(
                 removal(self._name, [self._mark.id], versions=[self._mark.version]), self._stores
             )  # frees it from its model
@@ -277,20 +289,22 @@ class _Synchronisation:
         begun: Metadata = {_BEGUN: at, _BEGUN_VERSION: number, **seen}
         now: Metadata = {_SEEN: at, _SEEN_VERSION: number, _STATE: _state(self._stats)}
         if self._altered.state:
-            own = _stats(self._stores, self._name).version
-            now = {**now, _SINCE: self._altered.state, _OWN_VERSION: own + 1}
+            own = self._stores.graph.altered(self._name, "").state
+            now = {**now, _SINCE: self._altered.state, _OWN_SINCE: own}
         self._persist(Change("", self._name, sources=(_mark(self._corpus, {**begun, **now}),)))
+
+    def _is_empty(self) -> bool:
+        return record_counts(self._name, self._stores)[Kind.SOURCE] <= 1  # the mark
 
     def _compared(self) -> tuple[list[Source], dict[str, list[Source]]]:
         """The present sources that may have changed, and the versions to compare them with, by uri."""
         graph, scope = self._stores.graph, Scope(self._corpus)
-        if self._altered.sources is not None:
-            present = list(
-                by_id(graph.records(Kind.SOURCE, sorted(self._altered.sources), scope=scope), Source).values()
-            )
-            versions = _versions_of(self._stores, self._name, uris=[source.uri for source in present])
-            if versions:  # else the history may be empty, and is freed from its model
-                return present, versions
+        edited, removed = self._altered.sources, self._altered.removed
+        is_ours = self._mark is not None and self._own.sources is not None and self._own.sources <= {self._mark.id}
+        if is_ours and edited is not None and removed <= self._gone.keys():
+            present = list(by_id(graph.records(Kind.SOURCE, sorted(edited | removed), scope=scope), Source).values())
+            uris = {*(source.uri for source in present), *(self._gone[name] for name in removed)}
+            return present, versions_of(self._stores.graph, self._name, uris=sorted(uris))
         return list(by_id(graph.find(Kind.SOURCE, scope), Source).values()), _versions(self._stores, self._name)
 
     def _plan(self, present: Sequence[Source], versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
@@ -395,14 +409,21 @@ def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     return versions
 
 
-def _versions_of(stores: Stores, name: str, *, uris: Sequence[str]) -> dict[str, list[Source]]:
-    """The versions of these sources by uri, in order. Their numbers have no gaps, so their ids are known."""
+def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[str, list[Source]]:
+    """The versions of these sources by uri, in order. Their numbers have no gaps, so their ids are known.
+
+    Parameters
+    ----------
+    graph : the graph store
+    name : the corpus of the history
+    uris : the uris; those that no version has are left out
+    """
     versions: dict[str, list[Source]] = {}
-    left, first = list(uris), 1
+    left, first = [uri for uri in uris if uri != MARK], 1
     while left:
         numbers = range(first, first + _VERSIONS)
         ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
-        some = by_id(stores.graph.records(Kind.SOURCE, ids, scope=Scope(name)), Source).values()
+        some = by_id(graph.records(Kind.SOURCE, ids, scope=Scope(name)), Source).values()
         for source in sorted(some, key=attrgetter("version")):
             versions.setdefault(source.uri, []).append(source)
         first += _VERSIONS
@@ -414,15 +435,21 @@ def _number(value: object) -> int:
     return int(str(value))
 
 
-def latest_versions(stores: Stores, corpus: str) -> list[Source]:
+def latest_versions(stores: Stores, corpus: str, *, among: Collection[str] | None) -> list[Source]:
     """The latest version of each source that is or was in a corpus, as a source of that corpus, for choosing which to erase.
 
     Parameters
     ----------
     stores : the stores
     corpus : the corpus
+    among : uris of sources, and of the files and folders that they are in; None: all
     """
-    versions = _versions(stores, history_of(corpus))
+    name = history_of(corpus)
+    if among is None:
+        versions = _versions(stores, name)
+    else:
+        inside = {source.uri for source in stores.graph.sources_inside(name, beginnings(among))}
+        versions = versions_of(stores.graph, name, uris=sorted(inside.union(among)))
     return [replace(mine[-1], corpus=corpus, id=source_id(corpus, uri)) for uri, mine in versions.items()]
 
 
@@ -495,8 +522,9 @@ def moment(stores: Stores, corpus: str, *, as_of: AsOf, has_versions: bool = Tru
             raise InputError(f"as_of is version {at}; the history of corpus {corpus!r} has versions {first} to {last}")
         return at_version(at)
     if at < begun:
+        number = f" (version {first})" if has_versions else ""
         raise InputError(
-            f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun} (version {first}); ask for a later time"
+            f"as_of is {at}, and the history of corpus {corpus!r} begins at {begun}{number}; ask for a later time"
         )
     return _between(FROM, at, TO)
 

@@ -225,6 +225,7 @@ class Ingestion:
         stores = self.opened.stores
         refuse_history(self.corpus)
         seen: set[str] = set()
+        removed: set[str] = set()
         is_paid = options.extract == "chat"
         with progress.listening(on_progress), self._draft(paths, options) as draft:
             embedder = self.models.embedder_of(stores.graph.stats(self.corpus, has_counts=False))
@@ -244,10 +245,15 @@ class Ingestion:
                     report.warnings.append(Failure("--map", NO_ROWS))
                 report.domain = inputs.domain if inputs.is_inferred else None
                 if options.delete_missing:
-                    self._delete_missing(report, paths, seen, draft=draft)
+                    from hlgraph.read import covered
+
+                    remover = Remover(
+                        stores, forget=forgetter(self.settings, self.models), draft=draft, removed=removed
+                    )
+                    delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, remover=remover)
                 done.append(report)
             if is_kept:
-                record(stores, self.corpus)
+                record(stores, self.corpus, removed=removed)
                 report.kept_in_history = report.sources_removed
             report.receipt = None if draft is None else draft.seal()
         end = getattr(extractor, "end", None)
@@ -269,13 +275,6 @@ class Ingestion:
         draft.check()
         draft.resume()
         return draft
-
-    def _delete_missing(self, report: Report, paths: list[str], seen: set[str], *, draft: ReceiptDraft | None) -> None:
-        """Delete the sources under these paths that were not read."""
-        from hlgraph.read import covered
-
-        remover = Remover(self.opened.stores, forget=forgetter(self.settings, self.models), draft=draft)
-        delete_missing(report, covered(paths), corpus=self.corpus, keep=seen, remover=remover)
 
     def _domain(self, paths: list[str], documents: list[Document], *, options: IngestOptions) -> _Given:
         """The chat model of the ingest and the domain of the corpus, which is inferred and stored now if requested."""

@@ -6,7 +6,7 @@ gzipped. Sources: files, folders, globs, S3 objects, results of SQL queries and 
 that cannot be read becomes a :class:`ReadFailure` in the stream; reading continues with the next one.
 """
 
-from hlgraph.read.content import ReadFailure, inadmissible, is_covered
+from hlgraph.read.content import ReadFailure, covering, inadmissible, is_covered
 from hlgraph.read.discover import covered, source_uri
 from hlgraph.read.formats import FORMATS
 from hlgraph.read.options import ReadOptions
@@ -19,6 +19,7 @@ __all__ = [
     "ReadFailure",
     "ReadOptions",
     "covered",
+    "covering",
     "inadmissible",
     "is_covered",
     "read",

@@ -397,11 +397,22 @@ def is_covered(uri: str, names: Collection[str]) -> bool:
     >>> is_covered("file:///d/e/f.md", {"file:///d/"})
     True
     """
+    return any(map(names.__contains__, covering(uri)))
+
+
+def covering(uri: str) -> Iterator[str]:
+    """The names that cover a source: its uri, the file of a row, and the folders above it; see :func:`is_covered`.
+
+    Examples
+    --------
+    >>> list(covering("file:///d/a.csv#7"))[:3]
+    ['file:///d/a.csv#7', 'file:///d/a.csv', 'file:///d/a.csv#']
+    """
+    yield uri
     file, mark, _ = uri.partition("#")
-    above = (file[: slash.end()] for slash in re.finditer("/", file))
-    return (
-        uri in names or (bool(mark) and (file in names or file + mark in names)) or any(map(names.__contains__, above))
-    )
+    if mark:
+        yield from (file, file + mark)
+    yield from (file[: slash.end()] for slash in re.finditer("/", file))
 
 
 @dataclass(frozen=True, slots=True)

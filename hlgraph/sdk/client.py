@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hlgraph import progress
 from hlgraph.errors import AccessError, InputError
+from hlgraph.ids import HISTORY
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
 from hlgraph.sdk import cypher
@@ -148,7 +149,13 @@ class HLGraph:
         Raises
         ------
         InputError : a single text, no group, or a group that is not a text
+        AccessError : the corpus is the history of another one, whose versions have groups of their own
         """
+        if self.corpus.endswith(HISTORY):
+            raise AccessError(
+                f"corpus {self.corpus!r} is the history of corpus {self.corpus.removesuffix(HISTORY)!r}; a caller asks that one, "
+                "with as_of"
+            )
         return _CallerView(self.settings, _resources=self._resources, _caller=Caller.of(groups))
 
     def as_operator(self) -> HLGraph:
@@ -800,7 +807,7 @@ class HLGraph:
         Returns
         -------
         CorpusCopy
-            What was exported.
+            What was exported; ``left_out`` names what is not in it: the history, a corpus of its own, and the holds.
 
         Raises
         ------
@@ -809,10 +816,15 @@ class HLGraph:
         StoreCorruptError : the store was altered since it was written
         StoreUnavailableError : the disk is full
         """
+        from hlgraph.ingest.delete import holds_of
         from hlgraph.ingest.exports import export_corpus
+        from hlgraph.ingest.history import is_kept
 
+        stores = self._opened.stores
         with progress.listening(on_progress):
-            return export_corpus(self._opened.stores, self.corpus, folder=Path(folder))
+            done = export_corpus(stores, self.corpus, folder=Path(folder))
+        beside = {"history": is_kept(stores, self.corpus), "holds": bool(holds_of(self.corpus, stores))}
+        return replace(done, left_out=tuple(name for name, is_there in beside.items() if is_there))
 
     def export_graph(
         self,

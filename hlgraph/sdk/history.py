@@ -15,7 +15,6 @@ from hlgraph.ingest.exports import copies_of
 from hlgraph.ingest.history import (
     ANY_MOMENT,
     FROM,
-    MARK,
     TO,
     VERSION_FROM,
     VERSION_TO,
@@ -25,13 +24,14 @@ from hlgraph.ingest.history import (
     keep,
     kept,
     moment,
+    versions_of,
 )
 from hlgraph.records import Fact, Kind, Relationship, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.stores.batches import batched
 from hlgraph.stores.one_state import in_one_state
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, by_id
-from hlgraph.where import BUILT_IN_FIELDS, In, Where
+from hlgraph.where import BUILT_IN_FIELDS, Where
 
 __all__ = ["ChangeSet", "CorpusDiff", "History", "Said", "SourceVersion"]
 
@@ -165,12 +165,10 @@ class History:
         """
         kept(self.stores, self.corpus)
         name = history_of(self.corpus)
-        scope = Scope(name, In("uri", (uri, full_name(uri))))
-        records = in_one_state(
-            self.stores, name, read=lambda: by_id(self.stores.graph.find(Kind.SOURCE, scope), Source)
-        )
-        versions = sorted(records.values(), key=attrgetter("version"))
-        if not versions or uri == MARK:
+        uris = {uri, full_name(uri)}
+        by_uri = in_one_state(self.stores, name, read=lambda: versions_of(self.stores.graph, name, uris=sorted(uris)))
+        versions = sorted((each for mine in by_uri.values() for each in mine), key=attrgetter("version"))
+        if not versions:
             raise UnknownNameError(f"{uri}: the history of corpus {self.corpus!r} has no source of this uri or path")
         return tuple(map(_shown, versions))
 

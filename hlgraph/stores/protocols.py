@@ -166,11 +166,13 @@ class Altered(NamedTuple):
     Attributes
     ----------
     state : name of the present state; empty: the store does not name states
-    sources : ids of the sources that were added, edited or given new metadata; None: it is not known, or a source was removed
+    sources : ids of the sources that were added, edited or given new metadata; None: it is not known
+    removed : ids of the sources that were removed; some may be there again
     """
 
     state: str
     sources: frozenset[str] | None
+    removed: frozenset[str] = frozenset()
 
 
 class Remnants(NamedTuple):
@@ -361,6 +363,17 @@ class GraphStore(_Closed, Protocol):
         since : the state, as an earlier call named it; empty: unknown
         """
         return Altered("", None)
+
+    def sources_inside(self, corpus: str, names: Sequence[str]) -> list[Source]:
+        """The sources whose uri begins with one of these names. Default: from all. A store reads these alone, by an index.
+
+        Parameters
+        ----------
+        corpus : name of the corpus
+        names : uris of folders, ending in ``/``, and of files with rows, ending in ``#``
+        """
+        sources = by_id(self.find(Kind.SOURCE, Scope(corpus)), Source) if names else {}
+        return [source for source in sources.values() if source.uri.startswith(tuple(names))]
 
     def entities(self, scope: Scope) -> tuple[str, ...]:
         """The ids of the entities that statements in a scope mention, ascending. Default: by a pull from all these statements.

@@ -325,22 +325,47 @@ class GraphStoreContract(GraphPullContract):
         assert _names(stores, Kind.ENTITY) == ["Aldane Bridge", "Mara Quill", "Orne", "Tessing"]
         assert outcome.vanished["entity"] == (ids.entity_id(CORPUS, "Ivo Brandt"),)
 
-    def test_sources_that_changed_since_a_state_are_named_until_one_is_removed(self, stores: Stores) -> None:
+    def test_sources_that_changed_since_a_state_are_named(self, stores: Stores) -> None:
         fill(stores)
         first = stores.graph.altered(CORPUS, "").state
         if not first:
             return  # the store names no states
-        assert stores.graph.altered(CORPUS, first) == (first, frozenset())
+        assert stores.graph.altered(CORPUS, first) == (first, frozenset(), frozenset())
         assert stores.graph.altered(CORPUS, "1-other").sources is None
         fill(stores, Document("doc:poet", "Ivo Brandt wrote in Tessing.", "Poet"))
         fill(stores, Document("doc:new", "Mara Quill left Orne.", "New"))
         names = frozenset(ids.source_id(CORPUS, uri) for uri in ("doc:poet", "doc:new"))
-        second, changed = stores.graph.altered(CORPUS, first)
+        second, *changed = stores.graph.altered(CORPUS, first)
         assert second != first
-        assert changed == names
+        assert changed == [names, frozenset()]
         remove(stores, "doc:new")
-        assert stores.graph.altered(CORPUS, second).sources is None
+        removed = frozenset({ids.source_id(CORPUS, "doc:new")})
+        assert stores.graph.altered(CORPUS, second)[1:] == (frozenset(), removed)
+        fill(stores, Document("doc:new", "Mara Quill left Orne.", "New"))
+        assert stores.graph.altered(CORPUS, second)[1:] == (removed, removed)
         assert stores.graph.altered("none", first).sources is None
+
+    def test_sources_are_read_by_how_their_uris_begin(self, stores: Stores) -> None:
+        uris = (
+            "f:/d/a.csv",
+            "f:/d/a.csv#1",
+            "f:/d/a.csv#2",
+            "f:/d/a.csv2",
+            "f:/d/e/\N{SNOWMAN}.md",
+            "f:/d%_/x.md",
+            "f:/D/x.md",
+        )
+        fill(stores, *(Document(uri, "Mara Quill left Orne.") for uri in uris))
+        fill(stores, Document("f:/d/a.csv#3", "Mara Quill left Orne."), corpus="other")
+
+        def inside(*names: str) -> list[str]:
+            return sorted(source.uri for source in stores.graph.sources_inside(CORPUS, names))
+
+        assert inside() == inside("f:/none/") == inside("a.csv#") == []
+        assert inside("f:/d/a.csv#") == ["f:/d/a.csv#1", "f:/d/a.csv#2"]
+        assert inside("f:/d/", "f:/d/a.csv#") == list(uris[:5])
+        assert inside("f:/d%_/") == ["f:/d%_/x.md"]
+        assert stores.graph.sources_inside("none", ["f:/d/"]) == []
 
     def test_removing_everything_leaves_nothing(self, stores: Stores) -> None:
         fill(stores)

@@ -29,6 +29,7 @@ from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
 _QUESTION = "Who repaired the tower of Orne?"
+HISTORY = "loads@history"
 
 
 @pytest.fixture
@@ -48,10 +49,11 @@ def clear(servers: Any, settings: Settings) -> None:
 
 
 def filled(url: str) -> HLGraph:
-    """An embedded store with all that a corpus can have: an edited source, decisions, a domain, an outdated run and a new one."""
+    """An embedded store with an edited source, a history, groups, decisions, a domain, an outdated run and a new one."""
     documents = bulk_worker.documents()
     graph = connect(url, corpus="loads", embedder=WordEmbedder(48))
-    graph.ingest([*documents[:-1], replace(documents[-1], text="Lena Foss left Rusk.")])
+    graph.ingest([*documents[:-1], replace(documents[-1], text="Lena Foss left Rusk.")], keep_history=True)
+    graph.groups.set("board", uris=[document.uri for document in documents[::3]])
     graph.hierarchy.build(HierarchyQuery(neighbours=3, threshold=0.1, max_size=5))
     graph.ingest(documents)
     graph.merges.apply([("Mara Quill", "Ivo Brandt")], keep_apart=True)
@@ -62,8 +64,14 @@ def filled(url: str) -> HLGraph:
 
 
 def parts(folder: Path) -> dict[str, bytes]:
-    """The files of an export."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    """The files of exports."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def moved(graph: HLGraph, method: str, folder: Path) -> None:
+    """Export or import the corpus and its history."""
+    for corpus in ("loads", HISTORY):
+        getattr(graph.in_corpus(corpus), method)(folder / corpus)
 
 
 def test_a_corpus_goes_to_the_servers_and_back_with_equal_bytes(
@@ -74,19 +82,19 @@ def test_a_corpus_goes_to_the_servers_and_back_with_equal_bytes(
     config.write_text(json.dumps({name: tree[name] for name in ("store", "vectors", "corpus", "neo4j", "opensearch")}))
     config.chmod(0o600)
     with filled(f"hlgraph://{tmp_path}/a") as graph:
-        graph.export_corpus(tmp_path / "one")
-        evidence = graph.search(_QUESTION, strategy="path").evidence
+        moved(graph, "export_corpus", tmp_path / "one")
+        evidence = graph.as_caller({"board"}).search(_QUESTION, strategy="path").evidence
         wanted = snapshot(graph._opened.stores, "loads")
     moments = transfer_worker.Moments()
     with pytest.MonkeyPatch.context() as patch, connect(settings, embedder=WordEmbedder(48)) as graph:
         moments.arm(patch.setattr)
-        graph.import_corpus(tmp_path / "one")
+        graph.import_corpus(tmp_path / "one" / "loads")
     assert moments.count > 40
     clear(servers, settings)
 
-    def work(moment: int) -> int | None:
+    def work(moment: int, what: str = "import", folder: str = "one") -> int | None:
         source = Path(transfer_worker.__file__).read_text(encoding="utf-8")
-        worker = start_script(source, config, tmp_path / "one", moment, "import")
+        worker = start_script(source, config, tmp_path / folder / "loads", moment, what)
         worker.join()
         return worker.exitcode
 
@@ -100,18 +108,25 @@ def test_a_corpus_goes_to_the_servers_and_back_with_equal_bytes(
         if is_there:  # killed after its last transaction, or not at all
             clear(servers, settings)
     assert work(0) == 0
+    kills = 0
+    while kills < cases(1, 20):
+        kills += work(rng.randint(1, 20), "export", "two") == -9
 
     with connect(settings, embedder=WordEmbedder(48)) as graph:
         assert snapshot(graph._opened.stores, "loads") == wanted
         assert all(item.is_fine for item in graph._opened.check())
         assert graph.reconcile()[0].is_none
-        assert [item.id for item in graph.search(_QUESTION, strategy="path").evidence] == [item.id for item in evidence]
+        assert [item.id for item in graph.as_caller({"board"}).search(_QUESTION, strategy="path").evidence] == [
+            item.id for item in evidence
+        ]
         assert [run.is_stale for run in graph._opened.stores.graph.derived.runs("loads")] == [False, True]  # type: ignore[union-attr]
-        graph.export_corpus(tmp_path / "two")
+        graph.in_corpus(HISTORY).import_corpus(tmp_path / "one" / HISTORY)
+        moved(graph, "export_corpus", tmp_path / "two")
         assert graph.ingest(bulk_worker.documents()).sources_unchanged == 30
+        assert len(graph.history.versions("doc:29")) == 2
     with connect(f"hlgraph://{tmp_path}/b", corpus="loads", embedder=WordEmbedder(48)) as graph:
-        graph.import_corpus(tmp_path / "two")
-        graph.export_corpus(tmp_path / "three")
+        moved(graph, "import_corpus", tmp_path / "two")
+        moved(graph, "export_corpus", tmp_path / "three")
     assert parts(tmp_path / "two") == parts(tmp_path / "one")
     assert parts(tmp_path / "three") == parts(tmp_path / "one")
 

@@ -272,6 +272,7 @@ def test_migrate_for_people(tmp_path: Path) -> None:
         "V018__pack_nodes_and_synonyms",
         "V019__holds_and_receipts",
         "V020__sets_of_vectors",
+        "V021__index_uris",
     )
     lines = "".join(f"  pending: {name}\n" for name in names)
     pending = f"embedded: 0 applied, {len(names)} pending\n{lines}next: hlgraph migrate apply\n"

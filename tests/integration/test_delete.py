@@ -84,7 +84,7 @@ def test_only_what_is_named_is_read(
         return call
 
     graph.ingest([Document(f"doc:{number}", "Petra Voss left.") for number in range(3)])
-    for method in ("find", "records"):
+    for method in ("find", "records", "sources_inside"):
         monkeypatch.setattr(EmbeddedGraphStore, method, watched(getattr(EmbeddedGraphStore, method)))
     for change in (lambda: graph.groups.set("board", uris=name), lambda: graph.holds.add("court", uris=name)):
         read.clear()
@@ -135,7 +135,7 @@ def test_a_list_that_was_stopped_in_the_middle_is_completed(
     graph: HLGraph, monkeypatch: pytest.MonkeyPatch, kept: int, has_notes: bool
 ) -> None:
     """Stopped after the flip of the first or the second change, the rows of the vector store still there."""
-    monkeypatch.setattr(Remover.__new__, "__defaults__", (2 if has_notes else 9, None, None))
+    monkeypatch.setattr(Remover.__new__, "__defaults__", (2 if has_notes else 9, None, None, None))
     opened = hlgraph.connect(graph.settings, embedder=WordEmbedder())
     real, left = opened._opened.stores.vectors.delete, [kept]
 

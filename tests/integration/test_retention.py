@@ -253,7 +253,7 @@ def test_a_deletion_that_was_stopped_gives_one_true_receipt(
     graph: HLGraph, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """Before the file is written, between the file and the store, before the notes are dropped, in the second change."""
-    monkeypatch.setattr(Remover.__new__, "__defaults__", (1, None, None))
+    monkeypatch.setattr(Remover.__new__, "__defaults__", (1, None, None, None))
     retention = graph._opened.stores.graph.retention
     owner = {"_write": receipts, "record_receipt": retention, "clear": receipts._Notes}.get(
         step, graph._opened.stores.vectors

@@ -70,7 +70,7 @@ class Stopped(BaseException):
 
 def test_a_deletion_that_was_stopped_gives_one_true_receipt(graph: HLGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the second change, after it was published."""
-    monkeypatch.setattr(Remover.__new__, "__defaults__", (1, None, None))
+    monkeypatch.setattr(Remover.__new__, "__defaults__", (1, None, None, None))
     vectors = graph._opened.stores.vectors
     real, left = vectors.delete, [1]
 

@@ -113,7 +113,7 @@ def models(patch: Patch) -> None:
     patch(choose, "chosen_embedder", other)
     patch(ChosenModels, "chat", property(lambda _: ScriptedChat(_reply, name="openai:m")))
     patch(pipeline, "BATCH_CHARACTERS", 200)
-    patch(Remover.__new__, "__defaults__", (2, None, None))
+    patch(Remover.__new__, "__defaults__", (2, None, None, None))
     patch(Opened.__new__, "__defaults__", (2, *(Opened.__new__.__defaults__ or ())[1:]))
 
 

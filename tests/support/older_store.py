@@ -35,7 +35,9 @@ def undo_packing(connection: sqlite3.Connection) -> None:
         length = sum(" " not in line for line in lines)
         for word, count in Counter(lines).items():
             lists[file, word].append(struct.pack("<IHH", n, count, length))
-    connection.executescript("ALTER TABLE corpus DROP COLUMN vector_sets; DROP TABLE hold; DROP TABLE receipt;")
+    connection.executescript(
+        "DROP INDEX source_uri; ALTER TABLE corpus DROP COLUMN vector_sets; DROP TABLE hold; DROP TABLE receipt;"
+    )
     fields = "FROM sqlite_master WHERE name LIKE 'field#_%' ESCAPE '#' AND type IN ('view', 'trigger')"
     made = connection.execute(f"SELECT type, name, sql {fields} ORDER BY type DESC").fetchall()
     connection.commit()

@@ -1,4 +1,6 @@
-"""An import into servers, a backup or a restore of them, that is killed: a script with the arguments SETTINGS FOLDER MOMENT WHAT.
+"""An import into servers, an export, a backup or a restore of them, that is killed: a script.
+
+Its arguments are SETTINGS FOLDER MOMENT WHAT.
 
 A moment is the beginning or the end of a transaction of Neo4j, of a write to the vector store, or of a wait for a file to be on
 disk, counted from 1; 0 kills at none. An error of hlgraph ends it with code 3.
@@ -66,7 +68,7 @@ if __name__ == "__main__":
             restore(folder, settings)
         else:
             with connect(settings, embedder=WordEmbedder(48)) as graph:
-                graph.backup(folder) if what == "backup" else graph.import_corpus(folder)
+                {"backup": graph.backup, "import": graph.import_corpus, "export": graph.export_corpus}[what](folder)
     except HLGraphError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         sys.exit(3)

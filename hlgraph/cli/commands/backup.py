@@ -108,7 +108,8 @@ def export(
             raise InputError("--where and --as-of are for files of other tools; leave them out, or name a --format")
         with cli.connect("exporting") as graph:
             done = graph.export_corpus(folder)
-        cli.show(done, [f"{done.folder} holds corpus {done.corpus!r}: {_counts(done)}, {done.bytes:,} bytes"])
+        lines = [f"{done.folder} holds corpus {done.corpus!r}: {_counts(done)}, {done.bytes:,} bytes"]
+        cli.show(done, [*lines, *(_BESIDE[name].format(name=done.corpus) for name in done.left_out)])
         return
     with cli.connect("exporting") as graph:
         written = graph.export_graph(folder, format=form, where=where, as_of=as_of)
@@ -136,6 +137,12 @@ def import_(
     lines = [f"corpus {done.corpus!r} has what {done.folder} holds: {_counts(done)}"]
     lines += [f"not imported under another name: {name}; build it again" for name in done.left_out]
     cli.show(done, lines)
+
+
+_BESIDE = {
+    "history": "not in it: the history; export it to another folder: hlgraph export FOLDER --corpus {name}@history",
+    "holds": "not in it: the holds; add them after the import: hlgraph hold add",
+}
 
 
 def _counts(done: CorpusCopy) -> str:

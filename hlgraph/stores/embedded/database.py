@@ -52,18 +52,16 @@ class Database:
         self.path = path
         self._wait = wait
         self.file = path / DATABASE
-        self._readers = Readers()
-        self._guard = threading.RLock()
+        self._readers, self._guard = Readers(), threading.RLock()
         self._writer: sqlite3.Connection | None = None
         self._sealing: Sealing | None = None
         self.wiping = Wiping(self.file)
         self._owner: int | None = None
-        self._depth = 0
+        self._depth = self._watches = 0
         self.at_end: list[Callable[[], object]] = []  # what a writer does last, once no reader has an older state
         self._checked: int | None = None
         self._identity: _Identity | None = None
         self._watch: sqlite3.Connection | None = None
-        self._watches = 0
         # Not the guard, which is held while a writer truncates its log.
         self._watching, self._checking = threading.Lock(), threading.Lock()
         self._file_lock = FileLock(str(path / "writer.lock"), mode=files.FILE, timeout=0, thread_local=False)

@@ -19,7 +19,7 @@ from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, ingredie
 from hlgraph.change import Change, ChangeState, LargeChange, Outcome, Pending
 from hlgraph.errors import StoreError
 from hlgraph.ids import scheme_of
-from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
+from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
 from hlgraph.stores.derived import Clustered, ClusterQuery
 from hlgraph.stores.embedded import image_changes
 from hlgraph.stores.embedded.copying import EmbeddedCopies
@@ -53,6 +53,7 @@ from hlgraph.stores.protocols import (
     Remnants,
     Scope,
     VectorSets,
+    by_id,
     check_base,
 )
 from hlgraph.stores.trace import pulling
@@ -252,6 +253,18 @@ class EmbeddedGraphStore(GraphStore):
             wanted = f"{of_corpus} AND node.kind = :kind AND {condition}"
             return iter(select(self._database.reader(), kind, condition=wanted, values=values))
 
+    def sources_inside(self, corpus: str, names: Sequence[str]) -> list[Source]:
+        """See :meth:`GraphStore.sources_inside`."""
+        if not names or not self._database.exists():
+            return []
+        ranges = json.dumps([(name, f"{name[:-1]}{chr(ord(name[-1]) + 1)}") for name in names])
+        condition = f"node.n IN ({_INSIDE}) AND +{OF_CORPUS}"
+        with reading(self._database.path):
+            rows = select(
+                self._database.reader(), Kind.SOURCE, condition=condition, values={"ranges": ranges, "corpus": corpus}
+            )
+        return list(by_id(rows, Source).values())
+
     def pull(self, seeds: Sequence[str], shape: PullShape, *, scope: Scope) -> Subgraph:
         """See :meth:`GraphStore.pull`."""
         with reading(self._database.path), pulling(STORE, "pull", seeds=seeds, shape=shape, scope=scope) as call:
@@ -422,4 +435,7 @@ _OWN_ENTITIES = f"""
       SELECT 1 FROM mentions AS o CROSS JOIN node AS x ON x.n = o.chunk
       WHERE o.entity = named.entity AND x.source NOT IN (SELECT n FROM own))
     ORDER BY e.id"""
+_INSIDE = """
+    SELECT s.n FROM json_each(:ranges) AS w CROSS JOIN source AS s
+    ON s.uri >= json_extract(w.value, '$[0]') AND s.uri < json_extract(w.value, '$[1]')"""
 _SOURCE_ROWS = "SELECT node.n, node.id, r.uri, r.title, r.metadata FROM source AS r JOIN node USING (n)"

@@ -231,15 +231,16 @@ def altered_since(since: str, steps: Sequence[Step], *, to: State) -> Altered:
     if since == to.name or not steps or steps[0].before.name != since:
         return Altered(to.name, frozenset() if since and since == to.name else None)
     sources: set[str] = set()
+    removed: set[str] = set()
     for change in (unpack(step.data) for step in steps):
-        removed = _ints(change.removed)
-        kinds = np.frombuffer(change.removed_kinds, dtype=np.uint8)
-        if len(kinds) < len(removed) or KINDS.index(Kind.SOURCE) in kinds:
-            return Altered(to.name, None)  # a list of an older version, or a source was removed
+        gone, kinds = _ints(change.removed), np.frombuffer(change.removed_kinds, dtype=np.uint8)
+        if len(kinds) < len(gone):
+            return Altered(to.name, None)  # a list of an older version
         ids = np.frombuffer(change.ids, dtype="S32")
         is_source = np.frombuffer(change.kinds, dtype=np.uint8) == KINDS.index(Kind.SOURCE)
         sources.update(item.decode() for item in ids[is_source].tolist())
-    return Altered(to.name, frozenset(sources))
+        removed.update(item.decode() for item in ids[gone[kinds == KINDS.index(Kind.SOURCE)]].tolist())
+    return Altered(to.name, frozenset(sources), frozenset(removed))
 
 
 class Asserted(NamedTuple):

@@ -16,7 +16,7 @@ import msgspec
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending
 from hlgraph.errors import MigrationError, StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
-from hlgraph.records import Calibration, Hit, Kind, Record, Relationship
+from hlgraph.records import Calibration, Hit, Kind, Record, Relationship, Source
 from hlgraph.stores import migrate
 from hlgraph.stores.batches import batched
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, side_by_side
@@ -55,6 +55,7 @@ from hlgraph.stores.protocols import (
     RankQuery,
     Scope,
     VectorSets,
+    by_id,
     check_base,
 )
 from hlgraph.stores.trace import pulling
@@ -466,17 +467,12 @@ class Neo4jGraphStore(GraphStore):
         if not is_whole and kind not in (*_OF_SOURCES, Kind.SOURCE):
             raise StoreError(f"{kind} records belong to the whole corpus; find them without a filter or sources")
         whole = (_ids(page) for page in self._server.pages(_PAGES[kind], corpus=scope.corpus, size=BATCH))
-        pages = whole if is_whole else batched(self._inside(kind, scope), PAGE)
+        pages = whole if is_whole else batched(_inside(self, kind, scope), PAGE)
         return (record for page in pages for record in self.records(kind, page, scope=Scope(scope.corpus)))
 
-    def _inside(self, kind: Kind, scope: Scope) -> list[str]:
-        """The ids of the records of a kind in a scope."""
-        names, query = self._filters.sources(scope, self._state(scope.corpus)), _OF_SOURCES.get(kind)
-        if scope.where is None:
-            names = [item.id for item in self.records(Kind.SOURCE, names, scope=Scope(scope.corpus))]
-        if query is None:
-            return names
-        return sorted(_ids(self._server.read(lambda transaction: transaction.collect(query, names, key="source_ids"))))
+    def sources_inside(self, corpus: str, names: Sequence[str]) -> list[Source]:
+        """See :meth:`GraphStore.sources_inside`."""
+        return _sources_inside(self, corpus, names=names) if names and self._is_ready() else []
 
     def _state(self, corpus: str) -> State:
         known = self.stats(corpus, has_counts=False)
@@ -643,6 +639,23 @@ def _check(transaction: Transaction, change: Change) -> None:
 
 def _key(scope: Scope, shape: ProjectionShape) -> tuple[str, bool, ProjectionShape]:
     return scope.corpus, scope.where is not None or scope.sources is not None, shape
+
+
+def _inside(store: Neo4jGraphStore, kind: Kind, scope: Scope) -> list[str]:
+    """The ids of the records of a kind in a scope."""
+    names, query = store._filters.sources(scope, store._state(scope.corpus)), _OF_SOURCES.get(kind)
+    if scope.where is None:
+        names = [item.id for item in store.records(Kind.SOURCE, names, scope=Scope(scope.corpus))]
+    if query is None:
+        return names
+    return sorted(_ids(store._server.read(lambda transaction: transaction.collect(query, names, key="source_ids"))))
+
+
+def _sources_inside(store: Neo4jGraphStore, corpus: str, *, names: Sequence[str]) -> list[Source]:
+    query = "retrieve/find_sources_inside"
+    rows = store._server.read(lambda reads: reads.collect(query, names, key="prefixes", corpus=corpus))
+    ids = sorted(set(_ids(rows)))
+    return list(by_id(store.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source).values())
 
 
 def _page(store: Neo4jGraphStore, kind: Kind, scope: Scope, *, after: str, size: int) -> IdPage:
