@@ -47,8 +47,8 @@ _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
 # Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
-_OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welcher welches wurde wurden ist sind und von zu mit für im
-    zur zum"""
+_OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welchem welchen welcher welches wurde
+    wurden ist sind und von zu mit für im zur zum"""
 _OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel quelle quels dans pour par sur et el los las del
     es son quién qué cuándo dónde cuántos cuántas cuál cómo en con por il gli della delle di è chi che dove quanti quante quale
     come nel os um uma da em foi quem onde quantos qual como na het een van waar wanneer hoe welke werd"""
@@ -61,7 +61,7 @@ _SLIGHT_OF_OTHERS = """
     teuer heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
     entre es-tu il ils je leur leurs lequel laquelle lui mais même ne nos notre nous on ont ou où par pas peut plus pourquoi puis
     qu sa sans se sera ses si son sont sous ta te tes ton tous tout toute très tu un vers vos votre vous y a-t-il ai as avait
-    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom a al algo ante aquel como con
+    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom faut temps a al algo ante aquel como con
     contra cosa cuál cuáles cuánta cuánto de desde donde durante e ella ellas ellos entre era eran eres esa ese eso esta este
     esto estos está están fue fueron ha había han hasta hay la lo más me mi mis muy ni no nos o otra otro para pero por porque
     puede que quiénes se ser será si sin sobre su sus también te tiene tienen todo todos tu y ya largo alto grande año día hora
@@ -89,7 +89,7 @@ _SIGNS = {
     word: re.compile(pattern)
     for words_of, pattern in {
         "version versions": r"\bv?\d+\.\d+\.\d+\b|\bv\d|\b(?!(?:Section|Chapter|Part|Table|Figure|Annex)\b)[A-Z]\w+ \d+\.\d+\b",
-        "temperature": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
+        "temperature température temperatura temperatur": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
         "released release": r"\b\d+\.\d+\S* [(–-]+ ?\d{4}-\d\d-\d\d\b",
         "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
         "email e-mail": r"\w@\w[\w-]*\.",
