@@ -61,7 +61,7 @@ _SLIGHT_OF_OTHERS = """
     teuer heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
     entre es-tu il ils je leur leurs lequel laquelle lui mais même ne nos notre nous on ont ou où par pas peut plus pourquoi puis
     qu sa sans se sera ses si son sont sous ta te tes ton tous tout toute très tu un vers vos votre vous y a-t-il ai as avait
-    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom faut temps a al algo ante aquel como con
+    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom a al algo ante aquel como con
     contra cosa cuál cuáles cuánta cuánto de desde donde durante e ella ellas ellos entre era eran eres esa ese eso esta este
     esto estos está están fue fueron ha había han hasta hay la lo más me mi mis muy ni no nos o otra otro para pero por porque
     puede que quiénes se ser será si sin sobre su sus también te tiene tienen todo todos tu y ya largo alto grande año día hora
@@ -73,7 +73,7 @@ _SLIGHT_OF_OTHERS = """
     ja je kan kon maar men met mij moet na naar niet nog nu of om onder ons ook op over te tegen toch tot uit voor waarom was
     wat we wel wie wij worden wordt zal ze zich zij zijn zo zou lang hoog groot jaar dag naam co czy dla do gdzie i ich ile jak
     jaka jaki jakie jest kiedy kim kto którą która które który którym ma na nie o od oraz po pod przez są się ten ta to w we z za ze
-    że był była było były dlaczego"""
+    że był była było były dlaczego faut temps"""
 _CJK_WORD = re.compile(r"[\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]{2,}")
 _CJK_ASKING = re.compile(
     "何時|何処|何人|何年|何月|何日|何|誰|哪里|哪些|哪个|哪年|哪|什么|什麼|谁|多少|几个|几年|几|幾|多久|多大|怎么样|怎么|怎样|怎|为什么|如何|是否|"
