@@ -2,7 +2,7 @@
 
 JSON lines are streamed, so a file of any length needs the memory of its longest line. All others are held in memory. Comments are
 words of their file: one on the line of a value or directly above it becomes the value ``NAME comment`` beside it, and the others
-stand above the values.
+stand above the values. Values of YAML, TOML, INI and properties whose names say that they are secrets are withheld.
 """
 
 from __future__ import annotations
@@ -197,9 +197,55 @@ def _with_floats(value: object) -> object:
 def _whole(origin: Origin, stream: io.BufferedReader, options: ReadOptions, parse: _Parser) -> _Values:
     text = decode(origin, read_bounded(origin, stream, limit=options.max_bytes), encoding=options.encoding)
     whole = parse(origin, text)
+    if whole.are_settings:
+        whole = _without_secrets(whole)
     values = whole.values
     are_rows = len(values) > 1 and all(isinstance(value, dict) and _is_row(value, options) for value in values)
     return whole._replace(values=(list(values),) if are_rows else values)
+
+
+_WITHHELD = "(withheld)"
+_SECRET = re.compile(
+    r"(?:^|_)(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|(?:api|access|account|private|secret|signing|encryption|master)_?key)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
+_ELSEWHERE = re.compile(r"\s*(?:$|\$|%\w|\{\{|<|!|(?i:env|file|vault)s?:)")  # "${DB_PASSWORD}" says where the secret is
+_ASSIGNED = re.compile(r"(\w+)=(.+)", re.DOTALL)
+_IN_URL = re.compile(r"(?<=://)([^\s:/@]*):[^\s/@]+(?=@)")
+_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+def _without_secrets(whole: _Values) -> _Values:
+    """The values of a file of settings without its secrets: those that a name announces, of URLs, and private keys."""
+    names: list[str] = []
+
+    def shown(value: object, name: str) -> object:
+        if isinstance(value, dict):
+            pair = value.get("name") if value.keys() == {"name", "value"} else None
+            return {key: shown(entry, str(pair or key) if key == "value" else str(key)) for key, entry in value.items()}
+        if isinstance(value, list):
+            return [shown(entry, name) for entry in value]
+        text = cell_text(value)
+        if isinstance(value, str) and (assigned := _ASSIGNED.fullmatch(value)) and _is_secret(*assigned.groups()):
+            names.append(assigned[1])
+            return f"{assigned[1]}={_WITHHELD}"
+        if _KEY_BLOCK.search(text) or (not isinstance(value, bool) and _is_secret(name, text)):
+            names.append(name)
+            return _WITHHELD
+        if _IN_URL.search(text):
+            names.append(name)
+            return _IN_URL.sub(rf"\1:{_WITHHELD}", text)
+        return value
+
+    values = [shown(value, "") for value in whole.values]
+    if not names:
+        return whole
+    warning = f"withheld since they are secrets by their names or their form: {_first(list(dict.fromkeys(names)))}"
+    return whole._replace(values=values, warnings=(*whole.warnings, warning))
+
+
+def _is_secret(name: str, text: str) -> bool:
+    return _SECRET.search(_HUMP.sub("_", name).lower()) is not None and _ELSEWHERE.match(text) is None
 
 
 def _is_row(value: dict[str, object], options: ReadOptions) -> bool:

@@ -424,3 +424,53 @@ def test_time_is_linear_in_the_text(tmp_path: Path, name: str, part: str, around
 
     small = max(0.004, seconds(500))
     assert seconds(4_000) < 24 * small
+
+
+SECRETS = {
+    "a.yaml": """
+db:
+  host: a.example
+  password: hunter2
+  apiKey: hunter2
+  pin_code: 4711
+  password_file: /run/db
+  passwd: ${DB_PASSWORD}
+  max_tokens: 500
+  has_token: true
+  url: postgresql://reader:hunter2@a.example/shop
+env:
+  - name: SMTP_PASSWORD
+    value: hunter2
+  - name: SMTP_HOST
+    value: b.example
+list: [REDIS_PASSWORD=hunter2, REDIS_HOST=c.example]
+key: |
+  -----BEGIN RSA PRIVATE KEY-----
+  hunter2
+""",
+    "b.toml": '[db]\nhost = "a.example"\nclient-secret = "hunter2"\ntoken = 12345\n',
+    "c.ini": "[db]\nhost = a.example\nPassword = hunter2\n",
+    "d.properties": "db.host=a.example\ndb.secret.key=hunter2\n",
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secrets_of_settings_are_withheld_and_named(tmp_path: Path, name: str) -> None:
+    document = only(tmp_path, name, SECRETS[name])
+    assert "hunter2" not in document.text
+    assert "12345" not in document.text
+    assert "a.example" in document.text
+    [warning] = [each for each in document.warnings if each.startswith("withheld")]
+    assert "hunter2" not in warning
+    if name == "a.yaml":
+        assert warning.endswith(": password, apiKey, url, SMTP_PASSWORD, REDIS_PASSWORD, key")
+        words = (
+            "4711",
+            "/run/db",
+            "${DB_PASSWORD}",
+            "500",
+            "b.example",
+            "REDIS_HOST=c.example",
+            "reader:(withheld)@a.example",
+        )
+        assert [word for word in words if word not in document.text] == []
