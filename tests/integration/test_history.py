@@ -524,6 +524,22 @@ def test_a_hold_keeps_the_past_of_a_source(graph: HLGraph) -> None:
     assert len(graph.history.versions("doc:works")) == 5
 
 
+def test_a_hold_on_versions_refuses_an_erasure_before_anything_is_deleted(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete("doc:mill")
+    graph.in_corpus("default@history").holds.add("case", ["doc:mill"])  # the source itself is deleted
+    for erase in (
+        lambda: graph.delete(["doc:works", "doc:mill"], history=True, receipt="r.jsonl"),
+        lambda: graph.delete(where="title != 'x'", history=True),
+        lambda: graph.delete(everything=True),
+    ):
+        with pytest.raises(HoldError, match="hold release case --corpus default@history"):
+            erase()
+        assert graph.stats()[0].records[Kind.SOURCE] == 1
+        assert not Path("r.jsonl").exists()
+    assert len(graph.history.versions("doc:mill")) == 1
+
+
 def test_unknown_names_and_options_without_effect_are_refused(graph: HLGraph) -> None:
     graph.ingest([works("Mara Quill")])
     with pytest.raises(InputError, match="no history"):
