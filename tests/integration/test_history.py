@@ -589,6 +589,18 @@ def test_the_history_moves_with_an_export(graph: HLGraph) -> None:
         assert len(other.history.versions("doc:works")) == 6
 
 
+def test_groups_of_today_hold_in_an_older_history_that_was_imported(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill", acl="public")], keep_history=True)
+    graph.in_corpus("default@history").export_corpus("out/history")
+    graph.groups.set("board", uris="doc:works")
+    graph.export_corpus("out/present")
+    with hlgraph.connect("hlgraph://./other", embedder=WordEmbedder()) as other:
+        other.in_corpus("default@history").import_corpus("out/history")
+        other.import_corpus("out/present")
+        seen = other.history.versions("doc:works")[0].valid_from
+        assert [len(shown(other.as_caller({name}), seen)) > 0 for name in ("public", "board")] == [False, True]
+
+
 def test_the_command_line_asks_lists_and_compares(graph: HLGraph) -> None:
     for name in ("Mara Quill", "Ivo Brandt"):
         Path("works.txt").write_text(f"{name} leads the Aldane Works.")
