@@ -208,9 +208,10 @@ def refuse_held(sources: Sequence[Source], corpus: str, *, stores: Stores) -> No
         kept = under(hold, sources)
         if kept:
             more = f" and {len(kept) - 1} more" if len(kept) > 1 else ""
+            place = f" --corpus {corpus}" if corpus.endswith(HISTORY) else ""
             raise HoldError(
                 f"{kept[0].uri}{more}: under the hold {hold.name!r}, so nothing was deleted; leave it out, or release the hold: "
-                f"hlgraph hold release {hold.name}",
+                f"hlgraph hold release {hold.name}{place}",
                 hold=hold.name,
                 uri=kept[0].uri,
             )
@@ -385,6 +386,9 @@ class Deletion:
         elif where is not None:
             chosen = [source for source in latest if matches(where, source_values(source))]
         refuse_held(chosen, corpus, stores=stores)
+        if holds_of(history_of(corpus), stores):
+            versions = versions_of(stores.graph, history_of(corpus), uris=[source.uri for source in chosen])
+            refuse_held([each for mine in versions.values() for each in mine], history_of(corpus), stores=stores)
         receipt = self.receipt and self.receipt._replace(path=Path(f"{self.receipt.path}.history"))
         settings = replace(self.settings, corpus=history_of(corpus))
         past = replace(self, settings=settings, receipt=receipt)

@@ -170,7 +170,7 @@ def record(stores: Stores, corpus: str, *, removed: Collection[str] = (), is_due
     is_due : whether to look even if the corpus has not changed, because versions were erased; default False
     """
     mark = mark_of(stores, corpus)
-    if is_due or mark is None or mark.metadata.get(_STATE) != _state(_stats(stores, corpus)):
+    if is_due or mark is None or mark.metadata.get(_STATE) != _state(stores, corpus):
         with stores.graph.lock(None) as pending:
             resume(pending, stores)
             _Synchronisation(stores, corpus, removed=removed).run()
@@ -217,8 +217,10 @@ def _stats(stores: Stores, corpus: str) -> CorpusStats:
     return next(iter(stores.graph.stats(corpus, has_counts=False)), CorpusStats(corpus))
 
 
-def _state(stats: CorpusStats) -> str:
-    return f"{stats.version} {stats.state}"
+def _state(stores: Stores, corpus: str) -> str:
+    """What identifies the content of a corpus; of one that was imported, another one than where it was exported."""
+    stats = _stats(stores, corpus)
+    return f"{stats.version} {stats.state or stores.graph.altered(corpus, '').state}"
 
 
 @dataclass(slots=True)
@@ -287,7 +289,7 @@ class _Synchronisation:
             if plan.added:
                 self._copy(plan)
         begun: Metadata = {_BEGUN: at, _BEGUN_VERSION: number, **seen}
-        now: Metadata = {_SEEN: at, _SEEN_VERSION: number, _STATE: _state(self._stats)}
+        now: Metadata = {_SEEN: at, _SEEN_VERSION: number, _STATE: _state(self._stores, self._corpus)}
         if self._altered.state:
             own = self._stores.graph.altered(self._name, "").state
             now = {**now, _SINCE: self._altered.state, _OWN_SINCE: own}
@@ -575,7 +577,7 @@ def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     stores : the stores
     """
     mark = mark_of(stores, corpus)
-    if caller.operates or mark is None or mark.metadata.get(_STATE) == _state(_stats(stores, corpus)):
+    if caller.operates or mark is None or mark.metadata.get(_STATE) == _state(stores, corpus):
         return caller
     present = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
     sees = {source.uri: caller.sees(source.metadata.get(ACL)) for source in present}

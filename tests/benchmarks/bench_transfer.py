@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import resource
+import re
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -97,10 +98,26 @@ def imported(settings: Settings, _: int, folder: Path) -> float:
 def _measured(
     work: Callable[[Settings, int, Path], float], settings: Settings, statements: int, folder: Path
 ) -> tuple[float, int]:
-    """Seconds of a step, and by how much it raised the peak memory of its process, MiB."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds = work(settings, statements, folder)
-    return seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
+    """Seconds of a step, and by how much it raised the peak of the memory that its process has for itself, MiB."""
+    sizes = [_own_memory()]
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.02):
+            sizes.append(_own_memory())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        return work(settings, statements, folder), max(sizes) - sizes[0]
+    finally:
+        is_over.set()
+        watching.join()
+
+
+def _own_memory() -> int:
+    """What the process has in memory beside mapped files, which the system drops when it needs memory, MiB."""
+    return int(re.findall(r"^RssAnon:\s+(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)[0]) >> 10
 
 
 def run(

@@ -524,6 +524,22 @@ def test_a_hold_keeps_the_past_of_a_source(graph: HLGraph) -> None:
     assert len(graph.history.versions("doc:works")) == 5
 
 
+def test_a_hold_on_versions_refuses_an_erasure_before_anything_is_deleted(graph: HLGraph) -> None:
+    edited(graph)
+    graph.delete("doc:mill")
+    graph.in_corpus("default@history").holds.add("case", ["doc:mill"])  # the source itself is deleted
+    for erase in (
+        lambda: graph.delete(["doc:works", "doc:mill"], history=True, receipt="r.jsonl"),
+        lambda: graph.delete(where="title != 'x'", history=True),
+        lambda: graph.delete(everything=True),
+    ):
+        with pytest.raises(HoldError, match="hold release case --corpus default@history"):
+            erase()
+        assert graph.stats()[0].records[Kind.SOURCE] == 1
+        assert not Path("r.jsonl").exists()
+    assert len(graph.history.versions("doc:mill")) == 1
+
+
 def test_unknown_names_and_options_without_effect_are_refused(graph: HLGraph) -> None:
     graph.ingest([works("Mara Quill")])
     with pytest.raises(InputError, match="no history"):
@@ -571,6 +587,18 @@ def test_the_history_moves_with_an_export(graph: HLGraph) -> None:
         assert shown(other, moments[0][0]) == shown(graph, moments[0][0])
         other.ingest([works("Edda Thorn")])
         assert len(other.history.versions("doc:works")) == 6
+
+
+def test_groups_of_today_hold_in_an_older_history_that_was_imported(graph: HLGraph) -> None:
+    graph.ingest([works("Mara Quill", acl="public")], keep_history=True)
+    graph.in_corpus("default@history").export_corpus("out/history")
+    graph.groups.set("board", uris="doc:works")
+    graph.export_corpus("out/present")
+    with hlgraph.connect("hlgraph://./other", embedder=WordEmbedder()) as other:
+        other.in_corpus("default@history").import_corpus("out/history")
+        other.import_corpus("out/present")
+        seen = other.history.versions("doc:works")[0].valid_from
+        assert [len(shown(other.as_caller({name}), seen)) > 0 for name in ("public", "board")] == [False, True]
 
 
 def test_the_command_line_asks_lists_and_compares(graph: HLGraph) -> None:
