@@ -418,6 +418,8 @@ _WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
+_EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
+_BEFORE_VERB = r"\b(?:to|will|would|did|does|do|not|never|shall|should|can|could|may|might|must)"
 _PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
 _OBJECT = re.compile(
     r"([a-z]+) (?:the )?(?!(?:about|after|and|before|from|over|since|than|under|until|with)\b)([a-z]{3,}) (\d[\w-]*)"
@@ -576,6 +578,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "born in Tolk and died in Sarn" for "Was she born in Sarn?": the last verb and preposition have another name.
     - "the motion of Carla Voss" for "the motion of Ben Moro", "voted against it" for "voted for it", "from 1990" for "until 1990".
     - "Red Sky was printed in Cork" for "Who printed Red Sky?".
+    - "open on Mondays" for "When did it open?".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
     Parameters
@@ -586,7 +589,8 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     places : the title and the headings of the piece
     """
     return (
-        _is_reversed(question, text)
+        _is_state(question, text)
+        or _is_reversed(question, text)
         or _is_elsewhere(question, text)
         or _is_after_not_before(question, text)
         or _has_no_agent(question, text)
@@ -618,6 +622,17 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
 def _has_all(text: str, names: Sequence[str]) -> bool:
     said = statement(text)
     return all(map(said.has, names))
+
+
+def _is_state(question: str, text: str) -> bool:
+    """Whether a question asks for an event, and a text has the adjective that is spelled as its verb."""
+    event = _EVENT.search(question)
+    return (
+        event is not None
+        and re.search(rf"\b{event[1]}\b", text) is not None
+        and re.search(rf"\b{event[1].removesuffix('e')}(?:e?[ds]|ing)\b|{_BEFORE_VERB} (?:\w+ly )?{event[1]}\b", text)
+        is None
+    )
 
 
 def _is_reversed(question: str, text: str) -> bool:

@@ -184,6 +184,11 @@ NEAR_MISSES = [
     ("Who issued invoice 18?", "Ada Falk cancelled invoice 17 and issued invoice 18.", None),
     ("How many ports does the R7 have?", "Connect a computer to the port LAN 1 of the R7.", ""),
     ("How many ports does the R7 have?", "The R7 has 4 ports.", None),
+    ("When did the bridge open?", "The house of the bridge is open on market days.", ""),
+    ("When did the bridge open?", "The bridge opened in 1868.", None),
+    ("When did the bridge open?", "The bridge was opened on Saturday.", None),
+    ("When does the bridge open?", "The bridge is open from 8 am.", None),
+    ("When did the council open it?", "In 1868 the council decided to open it.", None),
     ("Who pays 60 percent of the cost?", "It will cost 212 million euros, of which the state pays 60 percent.", None),
 ]
 
