@@ -39,6 +39,7 @@ from hlgraph.answer.forms import (
     comparison,
     counted,
     has_opposite,
+    heads_of,
     is_before,
     is_yes_no,
     places_of,
@@ -211,6 +212,22 @@ _SUM = re.compile(r"[$€£¥] ?\d|\d ?(?:[€£%]|(?:[mb]illion )?(?:euros?|dol
 
 
 _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
+_DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
+_DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
+_TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
+_DURATION = re.compile(
+    rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
+    r"(?:second|minute|hour|day|night|week|month|year|decade)|\b(?:from|between) .*\b(?:to|and)\b"
+    r"|\b(?:centur|since|until|till|ever|forever|always|permanent|indefinite|unlimited|overnight)",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(rf"\b(?:from|between) {_A_YEAR} (?:to|until|till|and) {_A_YEAR}", re.IGNORECASE)
+_PEOPLE_ASKED = re.compile(r"\bhow many (?:people|persons)\b", re.IGNORECASE)
+_PEOPLE = re.compile(
+    r"\b(?:people|persons?|m[ae]n|wom[ae]n|(?:employ|work|visit|inhabit|resid|attend|participa|passeng|soldier|student|pupil|child|play|serv"
+    r"|surviv|victim|kill|injur|hurt|die|liv|member|guest|staff|crew|population|spectat|voter|refugee|team|seat|accommodat)\w*)\b",
+    re.IGNORECASE,
+)
 _COST_ASKED = re.compile(
     r"\b(?:how much|what)\b[^?]*\b(?:costs?|pay|pays|paid|charged?|worth)\b"
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
@@ -228,6 +245,10 @@ def _has_extent(question: str, text: str) -> bool:
     if unit and not re.search(rf"\b{unit[1]}s?\b", text, re.IGNORECASE):
         return False
     if _COST_ASKED.search(question) and not (_SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)):
+        return False
+    if (_TOOK.search(question) and not _DURATION.search(text)) or (
+        _PEOPLE_ASKED.search(question) and not _PEOPLE.search(text)
+    ):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
@@ -571,8 +592,13 @@ class _Pool:
     def _answers(self, text: str, constraints: Constraints) -> bool:
         """Whether a text has what the question asks for."""
         return (
-            (_has_answer(self.question, self.kind, text, constraints) or counted(self.question, text) == "none")
+            (
+                _has_answer(self.question, self.kind, text, constraints)
+                or counted(self.question, text) == "none"
+                or (_TOOK.search(self.question) is not None and _SPAN.search(text) is not None)
+            )
             and _has_extent(self.question, text)
+            and not (_DIED_OF.search(self.question) and not _DIED.search(text))
             and not names_only(self.question, text)
             and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
         )
@@ -621,14 +647,16 @@ class _Pool:
     def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
         """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
 
-        Its context is the sentence before it, and the definition of the subject of its source. Other pieces may have what
-        stands in a relative clause and, if one of them leads to it, what stands beside a name ("the director of Atomised").
+        Its context is the sentence before it, the first line of its source, and the definition of the subject of its source. Other
+        pieces may have what stands in a relative clause and, if one of them leads to it, what stands beside a name ("the director
+        of Atomised").
         """
         if self.is_plural or self.is_compound:
             return True
         first, question = places[0], self.question
         context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
-        said = Statements((self.evidence[at].text for at in context), places=places_of(self.evidence[first]))
+        around = [*places_of(self.evidence[first]), *heads_of(self.evidence[first], self.evidence)]
+        said = Statements((self.evidence[at].text for at in context), places=around)
         lacks = {word for word in said.unmet(constraints) if word not in uncovered}
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question

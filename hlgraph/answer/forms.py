@@ -119,6 +119,22 @@ def places_of(piece: Evidence) -> list[str]:
     return [piece.source.title, *piece.headings]
 
 
+_HEAD, _HEAD_WORDS = 100, 12  # characters before the line that names what a text is about, and words of it
+
+
+def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
+    """The first lines of the source of a piece, if they are no sentences: the title of a plain text, the salutation of a letter.
+
+    Parameters
+    ----------
+    piece : the piece
+    evidence : pieces among which they may be
+    """
+    own = [one for one in evidence if one.source.id == piece.source.id and one.start < _HEAD and one is not piece]
+    texts = [one.text.strip() for one in own]
+    return [text for text in texts if not text.endswith((".", "!", "?")) and len(text.split()) <= _HEAD_WORDS]
+
+
 def is_before(one: Evidence, other: Evidence) -> bool:
     """Whether a piece is the sentence right before another one.
 
@@ -179,6 +195,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     question = _NOT.sub("", question, count=1)
     for at, piece in enumerate(evidence):
         around = [part for part in places_of(piece) if not part.endswith("?")]
+        around += heads_of(piece, evidence)
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and not _is_aside(question, piece, around):
@@ -278,8 +295,11 @@ _TICKS = {
 def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
     """What a row says under the label that a question asks for: "admin: false" for "Is Otto an admin?"; None if nothing."""
     asked, row = statement(question), body_of(piece)
-    if not is_row(row) or Statements([piece.text], places=around).unmet(constraints_of(question)):
+    alone = fold(row.rpartition(": ")[2])
+    if not (is_row(row) or alone in _TICKS) or Statements([piece.text], places=around).unmet(constraints_of(question)):
         return None
+    if not is_row(row):
+        return _TICKS[alone] is not denies(question)
     for cell in row.split("; "):
         label, _, value = cell.partition(": ")
         if fold(value) in _TICKS and (own := content_words(label)) and all(map(asked.has, own)):

@@ -189,6 +189,13 @@ NEAR_MISSES = [
     ("When did the bridge open?", "The bridge was opened on Saturday.", None),
     ("When does the bridge open?", "The bridge is open from 8 am.", None),
     ("When did the council open it?", "In 1868 the council decided to open it.", None),
+    ("What did Ada Falk die of?", "Ada Falk (1868-1941) was a botanist.", ""),
+    ("What did Ada Falk die of?", "Ada Falk died of pneumonia.", None),
+    ("How long did the walk take?", "The walk was attended by 34 members.", ""),
+    ("How long did the walk take?", "The walk took four hours.", None),
+    ("How long did Ada Falk lead it?", "Ada Falk led it from 1990 to 1996.", None),
+    ("How many people work at Sarn Mills?", "Sarn Mills opens at 6.30 am.", ""),
+    ("How many people work at Sarn Mills?", "Sarn Mills has 112 employees.", None),
     ("Who pays 60 percent of the cost?", "It will cost 212 million euros, of which the state pays 60 percent.", None),
 ]
 
@@ -383,6 +390,8 @@ VERDICTS = [
     ("Did Lena order the slates?", "Lena, please order the slates for 3,900 euro.", ""),
     ("Is Otto an admin?", "name: Otto; admin: false; active: true", "No"),
     ("Is Otto an admin?", "name: Otto; admin: true", "Yes"),
+    ("Does it have an offline mode?", "features offline_mode: false", "No"),
+    ("Does it have an offline mode?", "features offline_mode: true", "Yes"),
     ("Can children take Velorin?", "Keep Velorin out of the reach of children.", ""),
     ("May I lend my card?", "The card is personal and may not be lent.", "No"),
     ("Did Brask sell the yard?", "Brask never sold the yard.", "No"),
@@ -733,6 +742,17 @@ def test_two_things_are_compared_by_what_is_stated_of_each(question: str, texts:
     assert answer.text.startswith(start)
     assert answer.is_supported is bool(start)
     assert start or not answer.text.startswith(("Yes: ", "No: "))
+
+
+def test_the_first_line_of_a_text_without_a_title_says_what_it_is_about() -> None:
+    texts = ("NOTICE TO TENANTS OF TARNLEY COURT", "The caretaker is Emil Vasko.", "Dogs are allowed.")
+    starts = itertools.accumulate((0, 300, 300))
+    pieces = [replace(_evidence(text), start=at, end=at + len(text)) for text, at in zip(texts, starts, strict=True)]
+    assert extractive_answer("Who is the caretaker of Tarnley Court?", pieces).is_supported
+    assert extractive_answer("Are dogs allowed at Tarnley Court?", pieces).text.startswith("Yes: Dogs are allowed.")
+    assert not extractive_answer("Who is the caretaker of Orsa Court?", pieces).is_supported
+    far = [replace(pieces[0], start=200, end=240), *pieces[1:]]
+    assert not extractive_answer("Who is the caretaker of Tarnley Court?", far).is_supported
 
 
 def test_words_of_a_heading_are_no_count_and_those_of_other_evidence_are_said_somewhere() -> None:
