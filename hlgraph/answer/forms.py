@@ -82,6 +82,8 @@ _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwit
 _WITHOUT = re.compile(  # a condition; it does not deny what holds under it
     r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
 )
+_SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
+_WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})\W*$")
 _CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b")
 _STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
@@ -198,12 +200,25 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
         around += heads_of(piece, evidence)
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
         is_affirmed = _ticked(question, piece, around)
+        if is_affirmed is None and _is_without(question, piece, around):
+            is_affirmed = False
         if is_affirmed is None and not _is_aside(question, piece, around):
             is_out = _takes_out(question, piece.text, around)
             is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
+
+
+def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
+    """Whether a piece says what is asked with its opposite: "made without sugar" for "Is it made with sugar?"."""
+    asked = _WITH.search(question)
+    opposite = asked is not None and re.search(rf"\bwithout (?:\w+ )?{re.escape(asked[1])}\b", piece.text) is not None
+    return (
+        opposite
+        and not denies(question)
+        and not Statements([piece.text], places=around).unmet(constraints_of(question))
+    )
 
 
 def _is_aside(question: str, piece: Evidence, around: Sequence[str]) -> bool:
@@ -249,7 +264,7 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
         return False if is_of or _within(lacks, first) else None
     if not unmet:
-        own = without_plans(first)
+        own = without_plans(_SO.sub("", first))
         is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
         has_verb = all(map(said.has, _LIGHT_VERBS.intersection(content_words(question))))
         is_over = has_verb and _STILL.search(question) is not None and _OVER.search(first) is not None
@@ -371,6 +386,11 @@ def _is_denied_part(question: str, text: str, places: Sequence[str], constraints
     return bool(Statements(affirmed, places=places).unmet(constraints))
 
 
+_QUALITY = re.compile(
+    r"(?:[ai]ble|ed|plete|rect|curate|cient|dent|tant|vant|mal|lid|cure|tive|safe|fair|clear|tain|known|paid)$"
+)
+
+
 def has_opposite(question: str, text: str) -> bool:
     """Whether a text has the opposite of a word of a question ("elder" for "younger"), and not the word itself.
 
@@ -391,7 +411,12 @@ def _opposed(question: str, text: str) -> set[str]:
     opposite = (
         mine for mine, theirs in pairs if asked & mine and said & theirs and not said & mine and not asked & theirs
     )
-    return {word for mine in opposite for word in asked & mine}
+    negated = {
+        word
+        for word in asked - said
+        if _QUALITY.search(word) and not said.isdisjoint((f"in{word}", f"un{word}", f"im{word}"))
+    }
+    return {word for mine in opposite for word in asked & mine} | negated
 
 
 # Comparisons of two things.
