@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -21,10 +22,10 @@ import hlgraph
 from hlgraph.errors import AccessError, HoldError, InputError, ModelMismatchError, UnknownNameError, WhereError
 from hlgraph.ingest import delete, history
 from hlgraph.ingest.delete import Deletion
-from hlgraph.records import Document, Kind
+from hlgraph.records import Document, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.embedded.graph import EmbeddedGraphStore
-from hlgraph.stores.protocols import GraphStore, Scope
+from hlgraph.stores.protocols import GraphStore, Scope, by_id
 from hlgraph.testing.embedder import WordEmbedder
 
 QUESTION = "Who leads the Aldane Works?"
@@ -144,6 +145,64 @@ def test_an_edit_is_compared_with_its_own_versions_alone(graph: HLGraph, monkeyp
     graph.delete("doc:mill")
     assert sum(read) == 0
     assert graph.history.versions("doc:mill")[0].valid_to is not None
+
+
+@pytest.mark.parametrize("seed", range(cases(1, 20)))
+def test_what_commands_record_is_what_a_comparison_of_all_sources_records(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance, left = Random(seed), [0]
+    uris = [f"file:///d/{at % 3}/{at}.md" for at in range(6)] + ["file:///d/t.csv#1", "file:///d/t.csv#2"]
+    stores = graph._opened.stores
+
+    def document(uri: str) -> Document:
+        metadata: dict[str, Any] = {"k": chance.randrange(3), "acl": chance.choice(("a", "b"))}
+        return Document(
+            uri, f"{chance.choice(LEADERS)} left Orne in {chance.randrange(1900, 1999)}.", metadata=metadata
+        )
+
+    def versions() -> dict[str, tuple[str, int, Any]]:
+        sources = by_id(stores.graph.find(Kind.SOURCE, Scope("default@history")), Source).values()
+        return {one.id: (one.uri, one.version, one.metadata) for one in sources if one.uri != history.MARK}
+
+    for module in (delete, history):
+        monkeypatch.setattr(module, "persist", killing(module.persist, left))
+    graph.ingest(map(document, uris), keep_history=True)
+    for step in range(40):
+        some = [uri.removeprefix(chance.choice(("file://", "-"))) for uri in chance.sample(uris, chance.randint(1, 3))]
+        command = chance.choice(
+            (
+                partial(graph.ingest, [document(uri) for uri in chance.sample(uris, 3)]),
+                partial(graph.delete, some, history=chance.random() < 0.5),
+                partial(graph.delete, chance.choice(("/d/t.csv", "/d/1"))),
+                partial(graph.delete, where=f"k = {chance.randrange(3)}"),
+                partial(graph.groups.set, chance.choice("ab"), uris=some),
+            )
+        )
+        left[0] = chance.choice((0, 0, 0, 1, 2, 3))
+        with contextlib.suppress(KeyboardInterrupt, UnknownNameError, WhereError):
+            command()
+        left[0] = 0
+        history.synchronise(stores, "default")
+        recorded = versions()
+        with monkeypatch.context() as patch:  # as if the store told nothing: every source is compared
+            patch.setattr(EmbeddedGraphStore, "altered", GraphStore.altered)
+            history.record(stores, "default", is_due=True)
+        assert versions() == recorded, (step, command)
+        if step % 2:
+            history.record(stores, "default", is_due=True)  # else the next command compares all
+
+
+def killing(real: Any, left: list[int]) -> Any:
+    """The function, whose call of this number is a kill; 0: none."""
+
+    def call(*given: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    return call
 
 
 def test_evidence_and_answers_name_the_version(graph: HLGraph) -> None:
