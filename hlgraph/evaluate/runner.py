@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -140,12 +141,21 @@ def _bytes(value: object) -> int:
     if value is None:
         return 0
     if isinstance(value, str):
-        return len(value.encode("utf-8", "surrogatepass"))
-    if isinstance(value, Mapping):
-        return sum(map(_bytes, (*value, *value.values())))
-    if is_dataclass(value):
-        return sum(_bytes(getattr(value, item.name)) for item in fields(value))
-    return sum(map(_bytes, value)) if isinstance(value, Sequence | Set) else _NUMBER
+        return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    kind: Any = type(value)  # hashable, which mypy does not see
+    parts = _parts_of(kind)
+    return sum(map(_bytes, parts(value))) if parts else _NUMBER
+
+
+@functools.cache
+def _parts_of(kind: type) -> Callable[[Any], Iterable[object]] | None:
+    """Gives what a value of this type consists of; None: a number, which has no parts."""
+    if issubclass(kind, Mapping):
+        return lambda value: (*value, *value.values())
+    if is_dataclass(kind):
+        names = [item.name for item in fields(kind)]
+        return lambda value: [getattr(value, name) for name in names]
+    return iter if issubclass(kind, Sequence | Set) else None
 
 
 WARMING = 3

@@ -66,7 +66,7 @@ _WORDS = [
 ]
 _CORPORA = cases(1, 3)
 _REQUESTS = cases(6, 34)  # of a strategy, in each corpus
-_PULLS = 34  # in each corpus
+_PULLS = cases(16, 34)  # in each corpus
 _OTHERS: dict[str, tuple[Retriever, ...]] = {  # these in turn, in place of the strategy with its defaults
     "global": (GlobalRetriever(anchors=60),),  # 200 anchors are most of what a filter leaves of these corpora
     "statement_graph": (StatementGraphRetriever(), StatementGraphRetriever(beams="shared")),
@@ -359,7 +359,7 @@ def test_the_pulls_of_beams_give_the_same_subgraph(ways: Ways, corpus: str, has_
     relationships = {Relationship.MENTIONS, *([Relationship.ABOUT] if has_topics else [])}
     kinds = {Kind.STATEMENT, Kind.ENTITY, *([Kind.TOPIC] if has_topics else [])}
     sizes = set()
-    for number in range(_PULLS):
+    for number in range(34):
         shape = PullShape(
             frozenset(relationships),
             frozenset(kinds),

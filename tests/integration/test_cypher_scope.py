@@ -11,6 +11,7 @@ import neo4j
 import pytest
 from live_stores import neo4j_of
 from neo4j_graphs import MillGraph, mill_graph
+from thoroughness import cases
 
 import hlgraph
 from hlgraph.errors import InputError, UnknownNameError, WhereError
@@ -321,8 +322,8 @@ _FILL = (
 
 
 def test_entities_are_ranked_by_reading_each_mention_once(mill: MillGraph) -> None:
-    """Beside a hub of 50,000 statements, among 683 entities; three million hits before."""
-    entities, chunks, corpus = 683, 10_000, f"{mill.corpus}-hub"
+    """Beside a hub, among 683 entities; at 50,000 statements three million hits before."""
+    entities, chunks, corpus = 683, cases(1_000, 10_000), f"{mill.corpus}-hub"
     values = {"entities": entities, "chunks": chunks, "corpus": corpus}
     mentions = 2 * 5 * chunks
     with mill.server.driver().session(database=mill.settings.neo4j.database) as session:
