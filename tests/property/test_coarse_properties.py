@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from thoroughness import cases
 
 from hlgraph.change import VectorBlock
 from hlgraph.records import Hit, Kind
@@ -42,7 +43,7 @@ def _rows(rng: np.random.Generator, count: int, dimensions: int, shape: str) -> 
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(50, 150))
 @given(
     seed=st.integers(0, 2**32),
     dimensions=st.sampled_from([1, 2, 3, 16, 100, 384]),

@@ -6,6 +6,7 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.ids import normalise_name
@@ -67,7 +68,7 @@ _TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(75, 300))
 @given(text=_TEXTS, title=_TEXTS, headings=st.lists(st.text(max_size=20), max_size=3))
 def test_any_text_gives_well_formed_propositions(text: str, title: str, headings: list[str]) -> None:
     chunk = ChunkInput(text=text, title=title, headings=tuple(headings))
@@ -95,7 +96,7 @@ def test_any_text_gives_well_formed_propositions(text: str, title: str, headings
 _WORD = re.compile(r"[^\W_]+")
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(75, 300))
 @given(
     parts=st.lists(
         st.one_of(
@@ -136,7 +137,7 @@ def test_the_subject_and_the_object_of_a_fact_stand_in_the_statement_or_in_the_t
             assert triple.is_literal or normalise_name(triple.object) in mentioned
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(40, 100))
 @given(
     parts=st.lists(
         st.sampled_from(
@@ -164,7 +165,7 @@ def test_a_sentence_in_the_overlap_of_two_chunks_is_one_statement(parts: list[st
     assert left.propositions[-1].text == right.propositions[0].text
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(40, 100))
 @given(
     words=st.lists(
         st.sampled_from(["Alpha", "beta", "Gamma", "delta.", "Epsilon", "1999.", "zeta!"]), min_size=1, max_size=40

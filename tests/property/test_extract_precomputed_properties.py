@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.errors import ExtractionError
 from hlgraph.extract import ChunkInput, PrecomputedExtractor
@@ -45,7 +46,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(50, 200))
 @given(record=_RECORDS, text=st.lists(_WORDS, max_size=6).map(" ".join), count=st.integers(1, 2))
 def test_every_span_lies_in_the_chunk_and_every_name_is_mentioned(record: object, text: str, count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +66,7 @@ def test_every_span_lies_in_the_chunk_and_every_name_is_mentioned(record: object
             assert {name for name in map(normalise_name, ends) if name} <= mentioned
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(50, 200))
 @given(lines=st.lists(st.one_of(_JSON.map(json.dumps), st.text(max_size=30)), max_size=4))
 def test_any_file_gives_records_problems_or_one_error(lines: list[str]) -> None:
     good = json.dumps({"id": "good", "statements": [{"text": "x"}]})

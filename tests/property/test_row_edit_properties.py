@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.read import ReadFailure
 
@@ -19,7 +20,7 @@ _CELLS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=cases(8, 25), deadline=None)
 @given(at=st.integers(0, COUNT - 1), column=st.sampled_from(HEADER), cell=_CELLS)
 def test_an_edit_of_a_cell_changes_its_row_only(tmp_path_factory: object, at: int, column: str, cell: str) -> None:
     path = write_csv(tmp_path_factory.mktemp("rows") / "parts.csv", rows(COUNT))  # type: ignore[attr-defined]

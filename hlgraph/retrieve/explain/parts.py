@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -340,7 +341,8 @@ class Notes:
         new = Path(tuple(ids), tuple(kinds), float(score), self.part)
         others = [path for path in self.paths if path.part != self.part]
         mine = [path for path in self.paths if path.part == self.part and path.ids != new.ids]
-        self.paths = [*others, *sorted([*mine, new], key=lambda path: (-path.score, path.ids))[:MOST_PATHS]]
+        bisect.insort(mine, new, key=lambda path: (-path.score, path.ids))
+        self.paths = [*others, *mine[:MOST_PATHS]]
 
     @contextlib.contextmanager
     def named(self, part: str) -> Iterator[None]:

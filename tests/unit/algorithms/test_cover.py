@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import cases
 
 from hlgraph.algorithms.communities import partition
 from hlgraph.algorithms.cover import Cover, CoverBounds, communities_of, greedy_cover
@@ -64,7 +65,7 @@ _CASES = st.tuples(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(60, 300))
 @given(case=_CASES)
 def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, frozenset[int], CoverBounds]) -> None:
     sets, wanted, bounds = case
@@ -80,7 +81,7 @@ def test_the_cover_keeps_its_budget_and_is_within_its_bound(case: tuple[Sets, fr
     assert (1 - 1 / math.e) / 2 * best <= found.covered <= best
 
 
-@settings(max_examples=200)
+@settings(max_examples=cases(40, 200))
 @given(case=_CASES)
 def test_cover_is_greedy_or_a_better_single_community(
     case: tuple[Sets, frozenset[int], CoverBounds],

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from plain_pagerank import solved
+from thoroughness import cases
 
 from hlgraph.algorithms.ppr import local_pagerank, prepare
 from hlgraph.algorithms.query_walk import Bipartite, QueryWalk, bipartite, query_pagerank, visit_shares
@@ -99,7 +100,7 @@ def _cases(draw: st.DrawFn) -> tuple[Dense, Dense, Dense, QueryWalk]:
     return np.array(cells).reshape(size, joints), np.array(cosines), np.array(seeds), walk
 
 
-@settings(max_examples=150)
+@settings(max_examples=cases(40, 150))
 @given(case=_cases())
 def test_walk_matches_dense_matrices(case: tuple[Dense, Dense, Dense, QueryWalk]) -> None:
     across, cosines, seeds, walk = case
