@@ -818,11 +818,11 @@ def ranged_row(question: str, table: Table) -> Row | None:
     ('7.90',)
     """
     asked = _Asked(question)
-    said = {at: number for at, word in enumerate(asked.words) for number in numbers(" ".join(telling_words(word)[1]))}
+    said = {at: each for at, word in enumerate(asked.words) for each in numbers(" ".join(telling_words(word)[1]))}
     if len(said) != 1 or _YEAR.fullmatch(min(said.values()).value):
         return None
-    ((at, number),) = said.items()
-    value, beside = Decimal(number.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
+    ((at, only),) = said.items()
+    value, beside = Decimal(only.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
     fitting: list[Row] = []
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]

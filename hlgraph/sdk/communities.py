@@ -118,8 +118,8 @@ class _Seen(NamedTuple):
         return [each for each in self.made.communities if level is None or each.level == level]
 
 
-_SEEN: WeakKeyDictionary[GraphStore, dict[Scope, Made]] = WeakKeyDictionary()
-_MOST_SEEN = 8  # scopes of one store whose communities are in memory
+_SEEN: WeakKeyDictionary[GraphStore, dict[tuple[Scope, int], Made]] = WeakKeyDictionary()
+_MOST_SEEN = 8  # scopes and versions of one store whose communities are in memory
 
 
 @checked
@@ -258,8 +258,8 @@ class Communities(Contents):
         """The communities of what a caller sees, from memory if neither the corpus nor its groups have changed."""
         query, graph, scope = ClusterQuery(ProjectionShape.ENTITY_ENTITY), reading.stores.graph, reading.scope
         run = Run(scope.corpus, SHAPE, 0, query.parameters)
-        known = _SEEN.setdefault(graph, {})
-        result = known.get(scope)
+        known, key = _SEEN.setdefault(graph, {}), (scope, reading.stats.version)
+        result = known.get(key)
         if result is None:
             ids = graph.entities(scope)
             shape = PullShape(*INGREDIENTS[query.shape], hops=0, node_cap=max(len(ids), 1))
@@ -268,7 +268,7 @@ class Communities(Contents):
             result = from_levels(run, clusterer.cluster(query, corpus=scope.corpus), scheme=reading.stats.ids)
             for oldest in list(known)[: len(known) - _MOST_SEEN + 1]:
                 known.pop(oldest, None)
-            known[scope] = result
+            known[key] = result
         return _Seen(run, result, scope)
 
     def _mapped(self, source: _Stored | _Seen, community: str | None, *, k: int, edges: int) -> CommunityMap:

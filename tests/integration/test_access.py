@@ -273,6 +273,23 @@ def test_a_change_of_1_000_sources_is_one_change_without_extraction(opened: Open
         assert graph.stats()[0].version == version + 1
 
 
+def test_the_communities_of_a_caller_follow_the_corpus_and_its_groups(tmp_path: Path) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        view = graph.as_caller({"board"})
+
+        def seen() -> set[str]:
+            return {node.entity.name for node in view.communities.map().nodes}
+
+        graph.ingest([Document("doc:1", "Mara Quill designed the Aldane Bridge.", metadata={"acl": "board"})])
+        assert seen() == {"Mara Quill", "Aldane Bridge"}
+        graph.ingest([Document("doc:2", "Ivo Brandt met Petra Voss.", metadata={"acl": "board"})])
+        assert seen() == {"Mara Quill", "Aldane Bridge", "Ivo Brandt", "Petra Voss"}
+        graph.groups.set("other", uris=["doc:1"])
+        assert seen() == {"Ivo Brandt", "Petra Voss"}
+        graph.delete("doc:2")
+        assert (view.communities.find().total, view.communities.map().node_total) == (0, 0)
+
+
 @pytest.mark.parametrize("seed", range(cases(1, 40)))
 def test_nothing_leaks(opened: Opened, seed: int) -> None:
     history = History.of(seed)
