@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -84,6 +84,11 @@ _SLIGHT = _OTHER.union(_SLIGHT_OF_OTHERS.split())
 _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
+MONEY = (
+    r"[$€£¥] ?\d|\d ?[€£$¥]|\b[A-Z]{3} \d"
+    r"|\d (?:(?:thousand|million|billion) )?(?:euros?|dollars?|pounds?|crowns?|francs?|cents?|pence|yen)\b"
+)
+"""A sum of money."""
 # Words that a value states by its form: "3.1.0" is a version, "3.1.0 (2024-02-19)" says when it was released.
 _SIGNS = {
     word: re.compile(pattern)
@@ -95,11 +100,22 @@ _SIGNS = {
         "email e-mail": r"\w@\w[\w-]*\.",
         "website url": r"\bhttps?://|\bwww\.",
         "bought buy buys acquired acquire purchased purchase": r"\bt(?:ake[sn]?|ook) over (?!(?:and|as|at|from|in|when|after)\b)\w",
-        "pay pays paid": r"\b(?:bought|sold|acquired|purchased)\b[^.;]* for [^.;]*?\d",
+        "paid": r"\b(?:bought|sold|acquired|purchased)\b[^.;]* for [^.;]*?\d",
+        "pay pays cost costs charge charges money": MONEY,
+        "fast speed": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
+        "wavelength wavelengths": r"\d ?nm\b|\d nanomet",
+        "voltage": r"\d ?k?V\b|\d volts?\b",
+        "power": r"\d ?[kM]?W\b|\d (?:kilo|mega)?watts?\b|\d ?hp\b|horsepower",
+        "frequency": r"\d ?[kMG]?Hz\b",
+        "pressure": r"\d ?(?:bars?|psi|h?Pa)\b",
+        "area": r"\d ?(?:m²|km²|ha)(?!\w)|\d (?:hectares?|acres?|square)\b",
+        "percentage percent": r"\d ?%|\d per ?cent\b",
     }.items()
     for word in words_of.split()
 }
 _SHORT_STEM = 5
+_PARTS = "bee foot rail motor fire sun rain snow water book note work home house school class bed bath sea air news wind land"
+_FIRST_PARTS = _PARTS.split()  # of compounds in one word: a footbridge is a bridge
 _KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(
     r"(?:e[drns]?|ers|ings?|[sdrnty]|ly|al|ic|ions?|ie[sdr]|ish|ist|ain|ors?|an|ian|ive|ity|ous|age|ful|ant|ent|nt|ary|ure|ese|ate)?"
@@ -212,6 +228,7 @@ class Statements:
 
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
+        texts += tuple(text.replace("_", " ") for text in texts if "_" in text)  # labels of settings
         self._texts = (*texts, *places)
         self._wording = Wording(texts, places=places)
         self._words = {word for text in (*texts, *places) for word in words(text)}
@@ -242,7 +259,7 @@ class Statements:
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
         if not self._wording.has(word):
-            return False
+            return any(self._wording.has(part) for part in _last_part(word))
         folded = fold(word).removesuffix("'s")
         forms = set() if _DIGIT.search(word) else self._wording.forms(folded)
         return not forms or folded in self._words or any(_is_inflected(folded, other) for other in forms)
@@ -262,6 +279,19 @@ class Statements:
         word = fold(token[0])
         forms = () if word in self._words else _irregular().get(word, ())
         return next((form for form in forms if form in self._words), token[0])
+
+
+def _last_part(word: str) -> Iterator[str]:
+    """The last word of a compound in one word: "hives" of "beehives"; a verb such as "undertake" has none.
+
+    Examples
+    --------
+    >>> [[*_last_part(word)] for word in ("beehives", "undertake", "Newbridge")]
+    [['hives'], [], []]
+    """
+    for prefix in _FIRST_PARTS:
+        if word.startswith(prefix) and len(word) - len(prefix) > _SHORT_STEM - 1:
+            yield word[len(prefix) :]
 
 
 @cached_by_text(_KEPT)
@@ -284,6 +314,20 @@ def _is_inflected(one: str, other: str) -> bool:
         return True
     endings = (word[len(alike) :] for word in (one, other))
     return all(_ENDING.fullmatch(ending.removeprefix(alike[-1:])) for ending in endings)
+
+
+def has_itself(text: str, constraints: Constraints, *, besides: Collection[str] = ()) -> bool:
+    """Whether a text has one of the telling words of a question, or a form of it.
+
+    Parameters
+    ----------
+    text : text of a piece of evidence
+    constraints : those of the question
+    besides : words that do not count
+    """
+    wording = Wording([text, text.replace("_", " ")])
+    telling = (word for word in constraints.words if word not in LIGHT and word not in besides)
+    return any(wording.has(form) for word in telling for form in (word, *_irregular().get(word, ())))
 
 
 def weight(word: str) -> float:

@@ -21,9 +21,11 @@ from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import (
     DAYS,
     LIGHT,
+    MONEY,
     Constraints,
     Statements,
     constraints_of,
+    has_itself,
     is_doubted,
     is_misplaced,
     is_slight,
@@ -34,15 +36,19 @@ from hlgraph.answer.constraints import (
     weight,
 )
 from hlgraph.answer.forms import (
+    NUMERALS,
     body_of,
     compared,
     comparison,
+    context_of,
     counted,
     has_opposite,
-    heads_of,
     is_before,
+    is_within,
     is_yes_no,
     places_of,
+    takes_out,
+    topics_of,
     verdict,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
@@ -114,10 +120,7 @@ _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
     r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
-_NUMERALS = (
-    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|eighty|ninety|dozen"
-    "|hundred|thousand|million|billion|half"
-)
+_NUMERALS = "|".join((*NUMERALS, "dozen", "thousand", "million", "billion", "half"))
 _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -198,7 +201,7 @@ _EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old)\s+(?:is|are|
 _EXTENTS = {
     "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|r(?:uns?|an) (?:about|for|from|over|some|\\d+)|spans?|takes?|took"
     r"|duration|(?:(?:is|are|was|were|be|for)|(?:^|[:;,]))(?: about| some| only| roughly)?"
-    r" [\w.,-]+ (?:second|minute|hour|day|week|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
+    r" [\w.,-]+ (?:second|minute|hour|day|week|fortnight|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
     "tall": "tall|high|height|rises?|rose|stands?|stood",
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
@@ -208,20 +211,24 @@ _EXTENTS = {
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
 
-_SUM = re.compile(r"[$€£¥] ?\d|\d ?(?:[€£%]|(?:[mb]illion )?(?:euros?|dollars?|pounds?|percent)\b)|\b[A-Z]{3} \d")
+_SUM = re.compile(rf"{MONEY}|\d ?(?:%|per ?cent\b)")
+_MEASURED = re.compile(
+    rf"{MONEY}|\d ?(?:[kcm]?[lmg]|kWh|tons?|tonnes?|[a-z]*(?:lit|met)(?:re|er)s?|[a-z]*grams?|gallons?|pints?|cups?|hours?)\b"
+)
 
 
 _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
 _DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
 _TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
+_HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
 _DURATION = re.compile(
     rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
-    r"(?:second|minute|hour|day|night|week|month|year|decade)|\b(?:from|between) .*\b(?:to|and)\b"
+    r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)(?!s? (?:later|ago|earlier)\b)"
+    r"|\b(?:from|between) .*\b(?:to|and)\b"
     r"|\b(?:centur|since|until|till|ever|forever|always|permanent|indefinite|unlimited|overnight)",
     re.IGNORECASE,
 )
-_SPAN = re.compile(rf"\b(?:from|between) {_A_YEAR} (?:to|until|till|and) {_A_YEAR}", re.IGNORECASE)
 _PEOPLE_ASKED = re.compile(r"\bhow many (?:people|persons)\b", re.IGNORECASE)
 _PEOPLE = re.compile(
     r"\b(?:people|persons?|m[ae]n|wom[ae]n|(?:employ|work|visit|inhabit|resid|attend|participa|passeng|soldier|student|pupil|child|play|serv"
@@ -320,7 +327,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     match = _HOW_MANY.search(question)
     if has_expected(kind, _NO_COUNT.sub("", text) if match else text, asked=asked):
         nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
-        return all(map(statement(text).has, nouns))
+        return _measured_noun(question, text, constraints) is not None or all(map(statement(text).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
@@ -335,6 +342,16 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         is_told = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
         return is_told or any(map(before.has, constraints.words))
     return False
+
+
+_HOW_MUCH = re.compile(r"\bhow much ([a-z]{3,})\b", re.IGNORECASE)
+
+
+def _measured_noun(question: str, text: str, constraints: Constraints) -> str | None:
+    """The noun after "how much" if a text with another word of the question has a quantity: "holds 4 litres" for "water"."""
+    asked = _HOW_MUCH.search(question)
+    is_measured = asked and _MEASURED.search(text) and has_itself(text, constraints, besides=(fold(asked[1]),))
+    return fold(asked[1]) if asked and is_measured else None
 
 
 _NO_COUNT = re.compile(r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}")  # port LAN 1, 192.168.7.1
@@ -412,12 +429,18 @@ _OTHER = 1.0  # taken off for what says something else with the words of the que
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _DEFINITE = re.compile(
     r"\b(?i:the|its|his|her|their|this|that) "
-    r"(?=([a-z]{3,})\b(?! (?:of|for|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d|[A-Z\d\"“‘'`-])))"
+    r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
+    r"|[A-Z\d\"“‘'`-])))"
 )
 _QUANTITY = """age amount capacity charge cost cover depth dose duration fee fine height interest length level limit output power
     pressure price rate rent salary share size speed tax temperature time total volume wage weight width"""
 _QUANTITIES = frozenset(_QUANTITY.split())
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
+_HE_OR_SHE = re.compile(r"(?:He|She)\b(?! \[)")
+_SETTING = re.compile(r"\b(?:of|at|in|on|for|from|with|to) (?:the |a |an |this |our )?((?:[a-z-]+ ){0,2}[a-z-]+)\W*$")
+_MANY = 3  # pieces of a source that have a word: it is about it
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _PARAGRAPH_GAP = 2  # characters between the last sentence of a paragraph and the next one
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -541,19 +564,15 @@ class _Pool:
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_compound
-        self.has_kind = np.array([self._answers(text, constraints) for text in bodies])
-        noun = _WHICH.search(question)
-        statements = [statement(text) for text in bodies]
-        has_noun = [noun is not None and noun[1] not in LIGHT and said.has(noun[1]) for said in statements]
-        if measured := _EXTENT_ASKED.search(question):
-            measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
-            has_noun = [not measures.isdisjoint(words(text)) for text in bodies]
-        if noun:  # "the river flows" does not say which
-            unnamed = [self._is_unnamed(noun[1], text) for text in bodies]
-            self.has_kind &= ~np.array(unnamed)
-            has_noun = [has and not bare for has, bare in zip(has_noun, unnamed, strict=True)]
-        own = _met(constraints.all, statements)
-        self.has = _met(constraints.all, [Statements([piece.text], places=places_of(piece)) for piece in evidence])
+        self.has_kind = np.array(
+            [self._answers(self._with_subject(at, text), constraints) for at, text in enumerate(bodies)]
+        )
+        has_noun, unnamed = self._nouns(bodies)
+        self.has_kind &= ~np.array(unnamed)
+        own = _met(constraints.all, [statement(text) for text in bodies])
+        around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
+        said = [Statements([piece.text], places=places) for piece, places in zip(evidence, around, strict=True)]
+        self.has = _met(constraints.all, said)
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
         self.is_foreign = [self.has_names and not row.any() for row in self.has[:, is_name]]
@@ -577,12 +596,31 @@ class _Pool:
             (_STATED, stated),
             (_JOINT, self._joint()),
             (-_NAMED, named),
-            (-_FRAGMENT, [_is_fragment(text) for text in bodies]),
+            (-_FRAGMENT, [_is_fragment(text, constraints) and not counted(question, text) for text in bodies]),
             (-_OTHER, self.is_other),
         )
         self.scores = (relevant + sum(factor * np.asarray(values, np.float64) for factor, values in features)).round(9)
         asked_for = own[:, own.shape[1] - others :] @ _shares(own[:, own.shape[1] - others :], light)
         self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
+
+    def _with_subject(self, at: int, text: str) -> str:
+        """A text after the sentence to which its first word, "he" or "she", refers, if a question asks who did something."""
+        if self.kind is not Expected.PERSON or not _HE_OR_SHE.match(text):
+            return text
+        last = next((body_of(one) for one in self.evidence if is_before(one, self.evidence[at])), "")
+        runs = set(_NAME_RUN.findall(_IN_BRACKETS.sub("", last)))
+        names = [run for run in runs if not {*words(run)} <= self.asked | STOP_WORDS]
+        return f"{last} {text}" if len(names) == 1 else text
+
+    def _nouns(self, bodies: Sequence[str]) -> tuple[list[bool], list[bool]]:
+        """Which texts have the noun after "which" or the measure that is asked for, and which have it without a name."""
+        noun = _WHICH.search(self.question)
+        unnamed = [noun is not None and self._is_unnamed(noun[1], text) for text in bodies]
+        if measured := _EXTENT_ASKED.search(self.question):
+            measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
+            return [not measures.isdisjoint(words(text)) for text in bodies], unnamed
+        has = [noun is not None and noun[1] not in LIGHT and statement(text).has(noun[1]) for text in bodies]
+        return [has_it and not bare for has_it, bare in zip(has, unnamed, strict=True)], unnamed  # "the river flows"
 
     def _is_unnamed(self, noun: str, text: str) -> bool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
@@ -595,7 +633,7 @@ class _Pool:
             (
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
-                or (_TOOK.search(self.question) is not None and _SPAN.search(text) is not None)
+                or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
             )
             and _has_extent(self.question, text)
             and not (_DIED_OF.search(self.question) and not _DIED.search(text))
@@ -627,6 +665,10 @@ class _Pool:
         if not self.may_join and self.is_named[first]:
             others = [at for at in others if not self.is_foreign[at]]
         places = [first, *others]
+        if self._with_subject(first, text := body_of(self.evidence[first])) != text:
+            places += [
+                at for at, one in enumerate(self.evidence) if is_before(one, self.evidence[first]) and at not in places
+            ]
         while self.is_plural and len(places) < most:
             close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
@@ -638,8 +680,10 @@ class _Pool:
 
     def selection(self, places: tuple[int, ...], constraints: Constraints) -> Chosen:
         """What a chain of pieces leaves unmet, and whether it has what is asked."""
-        around = [part for at in places for part in places_of(self.evidence[at])]
-        uncovered = Statements((self.evidence[at].text for at in places), places=around).unmet(constraints)
+        pieces = [self.evidence[at] for at in places]
+        around = [part for one in pieces for part in context_of(one, self.evidence, constraints=constraints)]
+        said = Statements((piece.text for piece in pieces), places=around)
+        uncovered = tuple(one for one in said.unmet(constraints) if one not in self._excused(places[0], constraints))
         is_whole = self._says_it_itself(constraints, places, uncovered)
         is_named = self.has_names and self.is_named[places[0]]
         return Chosen(places, uncovered, bool(self.has_kind[places[0]]), is_whole, is_named)
@@ -655,9 +699,9 @@ class _Pool:
             return True
         first, question = places[0], self.question
         context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
-        around = [*places_of(self.evidence[first]), *heads_of(self.evidence[first], self.evidence)]
+        around = context_of(self.evidence[first], self.evidence, constraints=constraints)
         said = Statements((self.evidence[at].text for at in context), places=around)
-        lacks = {word for word in said.unmet(constraints) if word not in uncovered}
+        lacks = {*said.unmet(constraints)}.difference(uncovered, self._excused(first, constraints))
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question
         noun = _WHICH.search(question)
@@ -671,6 +715,31 @@ class _Pool:
         if not relative and not lacks.issubset(constraints.words):
             return False
         return lacks.isdisjoint({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+
+    def _excused(self, at: int, constraints: Constraints) -> set[str]:
+        """What a piece need not have of a question.
+
+        - The words that its source is about, if it has another word of the question itself.
+        - A month or a day in a range that it states, and the noun of "how much" beside a quantity.
+        - One word beside the label of a row that is asked for: "At which berth does Selkie lie?"
+        """
+        piece = self.evidence[at]
+        body, noun = body_of(piece), _WHICH.search(self.question)
+        topics = Statements(topics_of(piece, self.evidence))
+        of_source = {word for word in constraints.words if topics.has(word)} | self._setting(at)
+        excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
+        excused |= {_measured_noun(self.question, body, constraints) or ""}
+        excused |= {name for name in constraints.names if is_within([name], body)}
+        rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
+        if len(rest) == 1 and noun and re.search(rf"\b{noun[1]}: ", fold(body)) and self.is_named[at]:
+            excused |= {*rest}
+        return excused
+
+    def _setting(self, at: int) -> set[str]:
+        """The words after the last preposition of the question that many pieces of a source have: "at the cottage"."""
+        last = _SETTING.search(self.question)
+        own = [said for said, source in zip(self.said, self.sources, strict=True) if source == self.sources[at]]
+        return {word for word in words(last[1] if last else "") if sum(word in said for said in own) >= _MANY}
 
     def _is_led_to(self, first: int, places: Sequence[int], names: Collection[str]) -> bool:
         """Whether pieces lead to the first one, by way of others or not, and they have the names that the first lacks."""
@@ -753,8 +822,11 @@ def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.
     return idf / idf.sum() if len(idf) else idf
 
 
-def _is_fragment(text: str) -> bool:
-    return text.rstrip().endswith((":", "：")) or len(text.split()) <= _SHORT
+def _is_fragment(text: str, constraints: Constraints) -> bool:
+    """Whether a text can't answer alone: a lead-in, or at most three words without a label that is asked for ("language: Go")."""
+    label = text.rpartition(": ")[0]
+    is_short = len(text.split()) <= _SHORT and not has_itself(label, constraints)
+    return is_short or text.rstrip().endswith((":", "："))
 
 
 NOT_FOUND = "Nothing in the corpus answers this."
@@ -862,12 +934,29 @@ def _is_other(question: str, piece: Evidence) -> bool:
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
         or (final is not None and not is_yes_no(question) and any(map(statement(final[0]).has, rest)))
-        or (not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question))
+        or (
+            not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question) and _is_denied(question, body)
+        )
+        or takes_out(question, body, places=places_of(piece), constraints=constraints._replace(words=()))
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)
         or is_misplaced(question, body, constraints=constraints, places=places_of(piece))
     )
+
+
+def _is_denied(question: str, text: str) -> bool:
+    """Whether a text denies what is asked; a relative clause stands for itself: "not the pump, which Ewan replaced"."""
+    if _DENIED_ALIKE.search(f"{question}|{text}"):
+        return False
+    relative = _RELATIVE_CLAUSE.search(text)
+    own = statement(f"{relative[1]} {relative[2]}" if relative else "")
+    asked = (word for word in constraints_of(question).words if statement(text).has(word))
+    return relative is None or own.denies(question) or not all(map(own.has, asked))
+
+
+_DENIED_ALIKE = re.compile(r"\bnot (?:be )?([a-z]{3,})\b.*\|.*\bnot (?:be )?\1\b", re.DOTALL)
+_RELATIVE_CLAUSE = re.compile(r"\b(\w+), (?:which|who) ([^.;]+)")
 
 
 def _comes_first(question: str, uncovered: Sequence[str]) -> bool:
@@ -989,7 +1078,12 @@ def is_missing(
     """
     if least is None:
         least = LEAST_SUPPORT if any(cosine_of(piece) is not None for piece in evidence) else 0.0
-    return bool(least) and support(question, evidence, calibration=calibration) < least
+    if not least or support(question, evidence, calibration=calibration) >= least:
+        return False
+    constraints = constraints_of(question)
+    return len(constraints.all) < _FEWEST_MET or all(
+        Statements([piece.text], places=places_of(piece)).unmet(constraints) for piece in evidence
+    )
 
 
 def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
     DAYS,
+    LIGHT,
     Constraints,
     Statements,
     constraints_of,
+    has_itself,
     has_reserve,
     is_doubted,
     is_misplaced,
@@ -59,6 +61,8 @@ _OPPOSITES = tuple(
         ("full", "half"),
         ("same", "different"),
         ("good", "bad poor"),
+        ("pay pays paid", "free"),
+        ("enough sufficient", "insufficient"),
         ("allowed permitted may can", "forbidden prohibited banned"),
         ("included covered", "excluded"),
         ("approve approved accept accepted", "rejected refused declined"),
@@ -83,10 +87,11 @@ _WITHOUT = re.compile(  # a condition; it does not deny what holds under it
     r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
 )
 _SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
-_WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})\W*$")
+_WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})")
+_PERMISSION = re.compile(r"(?:can|could|may)\b|.*\b(?:allowed|permitted)\b", re.IGNORECASE)
+_AND = re.compile(r",? and (?=[a-z]+ )|; ")
 _CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
-_PRONOUN = re.compile(r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b")
-_STATEMENT_END = re.compile(r";|(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
+_STATEMENT_END = re.compile(r";|, (?:because|since) |(?<=[.!])\s+(?=[^\W\d_a-zß-öø-ÿ])")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d\d)\b")
 _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
@@ -95,10 +100,18 @@ _DATE = re.compile(r"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
 _EXCEPTION = re.compile(r",? \b(?:except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE)
 _TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not ", re.IGNORECASE)
 _CYCLES = (DAYS, MONTHS)
-_WRITTEN = "one two three four five six seven eight nine ten eleven twelve"
+_WRITTEN = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty"""
 NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
-NUMERALS |= {"fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100}
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMERALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 3)}
 """Numbers that are written as words."""
+_AGED_ASKED = re.compile(r"\b(\w+)[- ]years?[- ]olds?\b|\baged? (\d+)", re.IGNORECASE)
+_AGES_UNDER = ("under", "below", "younger than")
+_AGE_LIMIT = re.compile(
+    rf"\b(under|below|younger than|over|above|from|older than|at least) (\d+|{'|'.join(NUMERALS)})\b(?! ?[%€£$])",
+    re.IGNORECASE,
+)
 _GAP = 4  # most characters between two neighbouring sentences
 _SPAN = re.compile(
     r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
@@ -122,10 +135,21 @@ def places_of(piece: Evidence) -> list[str]:
 
 
 _HEAD, _HEAD_WORDS = 100, 12  # characters before the line that names what a text is about, and words of it
+_PRONOUN = re.compile(
+    r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b|(?:Never |Do not |Please )?\w+ (?:it|them)\b"
+)
+_BACK = re.compile(rf"{_PRONOUN.pattern}(?! \[[^\]]*[^\W\d_a-zß-öø-ÿ])|(?:The [a-z]|We\b|Our\b|There\b)")
+_OF_PERSON = re.compile(r"(?:It|He|She|They)\b")
+_NAME_RUN = re.compile(r"(?<=[a-z,] )[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:(?: of| de| von)? [^\W\d_a-zß-öø-ÿ][\w'’-]*)*")
+_NAMED = re.compile(r"\b(?:[^\W\d_a-zß-öø-ÿ]|\d)[\w'’-]*")
+_YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
+_MOST_BACK = 3  # sentences
 
 
 def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
-    """The first lines of the source of a piece, if they are no sentences: the title of a plain text, the salutation of a letter.
+    """The first lines of the source of a piece that name its subject: the title of a plain text, the salutation of a letter.
+
+    The first sentence counts, too, if the source has no title but the name of its file.
 
     Parameters
     ----------
@@ -133,8 +157,66 @@ def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
     evidence : pieces among which they may be
     """
     own = [one for one in evidence if one.source.id == piece.source.id and one.start < _HEAD and one is not piece]
-    texts = [one.text.strip() for one in own]
-    return [text for text in texts if not text.endswith((".", "!", "?")) and len(text.split()) <= _HEAD_WORDS]
+    has_title = not {*words(piece.source.title)} <= {*words(_spaced(piece.source.uri))}
+    return [text for text in (one.text.strip() for one in own) if not has_title or _is_line(text)]
+
+
+def _is_line(text: str) -> bool:
+    return not text.endswith((".", "!", "?")) and len(text.split()) <= _HEAD_WORDS
+
+
+def _spaced(uri: str) -> str:
+    return re.sub(r"[\W_]+", " ", uri)
+
+
+def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> list[str]:
+    """Texts beside a piece that have names and numbers which it may be about.
+
+    They are its title and headings, and the names and numbers of the first lines of its source (:func:`heads_of`), of the
+    sentences before it to which it refers back, of the sender of a message, and of its recipients for "you".
+
+    Parameters
+    ----------
+    piece : the piece
+    evidence : pieces among which the others may be
+    constraints : those of the question; without a telling word of it in the piece, only the title and headings count
+    """
+    body = body_of(piece)
+    if not has_itself(body, constraints):
+        return places_of(piece)
+    about, heads = piece.source.metadata, heads_of(piece, evidence)
+    people = [
+        about.get("from", "") if " wrote:" not in piece.text else "",
+        about.get("to", "") if _YOU.search(body) else "",
+    ]
+    lines = [text for text in heads if _is_line(text)]
+    beside = (*heads, *_lead_up(piece, evidence), *map(str, people))
+    return [*places_of(piece), *lines, *(" ".join(_NAMED.findall(text)) for text in beside)]
+
+
+def _lead_up(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
+    """The sentences before a piece to which it refers back; none if "it" or "he" may be one of several names."""
+    texts: list[str] = []
+    while len(texts) < _MOST_BACK and _BACK.match(body := body_of(piece)):
+        last = next((one for one in evidence if is_before(one, piece)), None)
+        if last is None or (_OF_PERSON.match(body) and len({*_NAME_RUN.findall(last.text)}) > 1):
+            break
+        texts.append(last.text)
+        piece = last
+    return texts
+
+
+def topics_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
+    """What the source of a piece is about: its title, its headings, the name of its file, its first lines, and who writes to whom.
+
+    Parameters
+    ----------
+    piece : the piece
+    evidence : pieces among which the lines may be
+    """
+    heads = filter(_is_line, heads_of(piece, evidence))
+    people = (str(piece.source.metadata.get(name, "")) for name in ("from", "to"))
+    return [*places_of(piece), _spaced(piece.source.uri.rpartition("/")[2]), *heads, *people]
 
 
 def is_before(one: Evidence, other: Evidence) -> bool:
@@ -196,14 +278,14 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     """
     question = _NOT.sub("", question, count=1)
     for at, piece in enumerate(evidence):
-        around = [part for part in places_of(piece) if not part.endswith("?")]
-        around += heads_of(piece, evidence)
+        context = context_of(piece, evidence, constraints=constraints_of(question))
+        around = [part for part in context if not part.endswith("?")]
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and _is_without(question, piece, around):
             is_affirmed = False
         if is_affirmed is None and not _is_aside(question, piece, around):
-            is_out = _takes_out(question, piece.text, around)
+            is_out = takes_out(question, piece.text, places=around, constraints=constraints_of(question))
             is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
@@ -255,42 +337,69 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         asked_too = Statements([question])
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
-        needed = (*constraints.words[:1], *last)  # "food is not allowed" says nothing of water
+        telling = [word for word in constraints.words if word not in LIGHT]
+        needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
         is_open = is_bound or said.unmet(constraints._replace(numbers=(), words=needed))
         return None if is_open else _is_exception(body, constraints)
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
-        return False if is_of or _within(lacks, first) else None
-    if not unmet:
-        own = without_plans(_SO.sub("", first))
-        is_own = not has_reserve(question, own) and not Statements([own], places=around).unmet(constraints)
-        has_verb = all(map(said.has, _LIGHT_VERBS.intersection(content_words(question))))
-        is_over = has_verb and _STILL.search(question) is not None and _OVER.search(first) is not None
-        is_sure = has_verb and (is_own or not has_reserve(question, first))
-        return (
-            False
-            if is_over
-            else True
-            if is_sure and not _is_denied_part(question, first, around, constraints)
-            else None
-        )
-    return _in_its_range(question, first, unmet)
+        return False if is_of or is_within(lacks, first) else None
+    return _in_its_range(question, first, unmet) if unmet else _affirms(question, first, body, around)
+
+
+def _affirms(question: str, text: str, body: str, around: Sequence[str]) -> bool | None:
+    """Whether a text with all words of a question affirms it: False if it is over, None if it has a reserve or denies a part."""
+    constraints = constraints_of(question)
+    if clause := _clause_of_subject(body, constraints):
+        return False if _opposed(question, clause) else None
+    asked = f"{question} may" if _PERMISSION.match(question) else question
+    own = without_plans(_SO.sub("", text))
+    is_own = not has_reserve(asked, own) and not Statements([own], places=around).unmet(constraints)
+    has_verb = all(map(statement(text).has, _LIGHT_VERBS.intersection(content_words(question))))
+    if has_verb and _STILL.search(question) and _OVER.search(text):
+        return False
+    is_sure = has_verb and (is_own or not has_reserve(asked, text))
+    return True if is_sure and not _is_denied_part(question, text, around, constraints) else None
+
+
+def _clause_of_subject(text: str, constraints: Constraints) -> str:
+    """The clause with the first word of a question, if another word stands only in a clause before it; else empty.
+
+    Examples
+    --------
+    >>> asked = constraints_of("Do children pay?")
+    >>> [_clause_of_subject(text, asked) for text in ("Adults pay 7 pounds and children enter free.", "Children help and pay.")]
+    ['children enter free.', '']
+    """
+    subject, *others = [word for word in constraints.words if word not in LIGHT] or [""]
+    parts = _AND.split(text)
+    at = next((at for at, part in enumerate(parts) if subject and statement(part).has(subject)), 0)
+    later = [word for word in others if not Statements(parts[at:]).has(word) and Statements(parts[:at]).has(word)]
+    return parts[at] if later else ""
 
 
 def _is_exception(text: str, constraints: Constraints) -> bool:
     """Whether what is asked is what a text takes out of its negation: cats in "Pets are not allowed, except one cat"."""
     _, *exception = _EXCEPTION.split(text, maxsplit=1)
-    return bool(exception) and any(map(statement(exception[0]).has, constraints.words))
+    return bool(exception) and any(map(Wording(exception).has, constraints.words))
 
 
-def _takes_out(question: str, text: str, places: Sequence[str]) -> bool:
-    """Whether a text takes out what is asked: "open daily except on Mondays", "supports TOML but not INI"."""
+def takes_out(question: str, text: str, *, places: Sequence[str], constraints: Constraints) -> bool:
+    """Whether a text takes out what is asked: "open daily except on Mondays", "supports TOML but not INI".
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+    places : its title and headings
+    constraints : those of the question, or some of them
+    """
     before, *rest = _TAKEN_OUT.split(text, maxsplit=1)
     if not rest or denies(before) or denies(question) or _TAKEN_OUT.search(question):
         return False
-    lacks = Statements([before], places=places).unmet(constraints_of(question))
+    lacks = Statements([before], places=places).unmet(constraints)
     return bool(lacks) and all(map(statement(_STATEMENT_END.split(rest[0])[0]).has, lacks))
 
 
@@ -337,15 +446,23 @@ def _is_beside(question: str, opposed: Collection[str], lacks: Sequence[str]) ->
 
 def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None:
     """Whether the days, months, years or numbers that alone are unmet lie in what a text has in their place."""
-    if (within := _within(unmet, text)) is not None:
-        return within
+    if (has := is_within(unmet, text)) is not None:
+        return has
     years = {*_YEAR.findall(text)}
     if all(_YEAR.fullmatch(word) for word in unmet):
         if (limit := _LIMIT.search(question)) and len(years) == 1:
             return (min(years) < limit[2]) is (limit[1].lower() == "before")
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
-        is_within = any(low <= int(word) <= high for word in unmet for low, high in spans)
-        return True if is_within else False if years else None
+        has = any(low <= int(word) <= high for word in unmet for low, high in spans)
+        return True if has else False if years else None
+    if aged := _AGED_ASKED.search(question):
+        age = _whole(aged[1] or aged[2])
+        limits = [(word.lower() in _AGES_UNDER, _whole(value)) for word, value in _AGE_LIMIT.findall(text)]
+        return (
+            all(age is not None and limit and (age < limit) is is_under for is_under, limit in limits)
+            if limits
+            else None
+        )
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
     others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
     return False if others and not is_of_name and all(map(_NUMBER.fullmatch, unmet)) else None
@@ -360,8 +477,23 @@ def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constr
     return text, body
 
 
-def _within(unmet: Sequence[str], text: str) -> bool | None:
-    """Whether days or months, and nothing else, are unmet and lie in a range of the text: Friday in "from Monday to Thursday"."""
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdigit() else NUMERALS.get(fold(text))
+
+
+def is_within(unmet: Sequence[str], text: str) -> bool | None:
+    """Whether days or months, and nothing else, are unmet and lie in a range of the text: Friday in "from Monday to Thursday".
+
+    Parameters
+    ----------
+    unmet : words of a question
+    text : text of a piece of evidence
+
+    Returns
+    -------
+    bool | None
+        None if other words are unmet, or the text has no range.
+    """
     for cycle in _CYCLES:
         asked = [fold(word).removesuffix("s") for word in unmet]
         names = "|".join(cycle)
@@ -706,6 +838,7 @@ def _cited(question: str, head: str, pieces: Sequence[Evidence]) -> Answer:
 # Counts.
 
 _HOW_MANY = re.compile(r"\bhow many\s+(?:\w+\s+){0,2}?(\w+)", re.IGNORECASE)
+_LISTED = re.compile(r"[\w.-]+(?:, [\w.-]+)+")  # the value of a setting that is a list
 _COUNT = rf"(\d[\d,.]*(?:\s(?:thousand|million|billion))?|{'|'.join(NUMERALS)})"
 
 
@@ -729,5 +862,8 @@ def counted(question: str, text: str) -> str:
     names = constraints_of(question).names
     own = (part for part in _CONTRAST.split(text) if names and all(map(statement(part).has, names)))
     text = next(own, text)
+    label, colon, listed = text.rpartition(": ")
+    if colon and _LISTED.fullmatch(listed) and statement(label.replace("_", " ")).has(words(question)[-1]):
+        return str(listed.count(",") + 1)
     stated = re.search(rf"\b(?:{_COUNT}|no)\s+(?:[\w'’-]+\s+){{0,2}}?{re.escape(noun)}\w{{0,3}}\b", text, re.IGNORECASE)
     return (stated[1] or "none").rstrip(".,") if stated else ""

@@ -88,7 +88,37 @@ _LIMIT = re.compile(
 )
 _YEAR = re.compile(r"[12]\d{3}")
 _OF_TIME = _names("before after since until till in during by")
-_LABEL = re.compile(r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+(\S{1,12}))?\s*")
+_LABEL = re.compile(
+    r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+(\S{1,12})"
+    r"|_(k?m|[cm]m|k?g|t|l|h|min|s|k?W|hp|eur|usd|gbp))?\s*"
+)
+
+
+def _same_unit(one: str, other: str) -> bool:
+    """Whether two units are the same: "pounds" and "£", "metre" and "m"."""
+    names = (next((each for each in _UNITS if fold(unit) in each), {fold(unit)}) for unit in (one, other))
+    return not next(names).isdisjoint(next(names))
+
+
+_UNITS = [
+    _names(line)
+    for line in (
+        "pound pounds £ gbp",
+        "euro euros € eur",
+        "dollar dollars $ usd",
+        "metre metres meter meters m",
+        "kilometre kilometres kilometer kilometers km",
+        "gram grams g",
+        "kilogram kilograms kilo kilos kg",
+        "tonne tonnes ton tons t",
+        "litre litres liter liters l",
+        "minute minutes min",
+        "hour hours h",
+        "year years",
+    )
+]
+_PLACED = _names("based located situated found kept stationed moored stored standing lying")  # before "in" and a value
+_SOLD = _names("sell sells sold offer offers offered cost costs")
 
 
 def _tokens(text: str) -> list[str]:
@@ -141,8 +171,8 @@ def _parted(label: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> _parted("Length, m"), _parted("Mass (kg)"), _parted("Town")
-    (('Length', 'm'), ('Mass', 'kg'), ('Town', ''))
+    >>> _parted("Length, m"), _parted("Mass (kg)"), _parted("width_m"), _parted("Town")
+    (('Length', 'm'), ('Mass', 'kg'), ('width', 'm'), ('Town', ''))
     """
     match = _LABEL.fullmatch(label)
     unit = next(filter(None, match.groups()[1:]), "") if match else ""
@@ -500,10 +530,14 @@ class _Rule:
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
             if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                is_unit = unit in {each.lower() for each in units}
+                is_unit = any(_same_unit(unit, each) for each in units)
                 if is_unit:
                     asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
                 return label, unit if is_unit else ""
+        of_unit = [label for label in self.labels if unit and _same_unit(unit, _parted(label)[1])]
+        if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
+            asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
+            return of_unit[0], unit
         raise _ObstacleError(
             f"the question names no column of numbers for *{match[0]}*", most_rank=0 if self.inner else -1
         )
@@ -634,6 +668,11 @@ class _Rule:
             self._use(label)
         stems = self._context_stems()
         asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
+        has_price = any(map(_names("price cost").intersection, (_tokens(label) for label in self.labels)))
+        slight = _SOLD if has_price else frozenset[str]()
+        asked.used |= {
+            at for at, word in enumerate(asked.words) if word in slight or (self.filters and word in _PLACED)
+        }
         rest = asked.unexplained()
         if rest:
             is_clear = kind.inner in ("sum", "mean") or self.inner in ("count", "distinct")

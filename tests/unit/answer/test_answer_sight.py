@@ -1,0 +1,143 @@
+"""What a piece need not say itself: what its source, its neighbours, its units and its labels say for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hlgraph.answer import extractive_answer
+from hlgraph.records import Evidence, Source
+
+
+def _of(texts: str, *, uri: str = "file:///a/doc.txt", title: str = "doc", **metadata: str) -> list[Evidence]:
+    """The lines of a text as neighbouring statements of one source, each of which begins with the title."""
+    source = Source(f"{hash(uri):032x}"[-32:], "c", uri, title, "sum", metadata)
+    pieces, at = [], 0
+    for number, line in enumerate(texts.splitlines()):
+        text = f"{title}: {line}"
+        pieces.append(Evidence(text, 1.0, "c" * 32, at, at + len(line), source, f"{number:032x}", why={"vector": 0.6}))
+        at += len(line) + 1
+    return pieces
+
+
+_CLUB = "TARN ROWERS - NEWSLETTER\nOur trip to Sarn Rock drew 34 people.\nIt was led by Vera Lund.\nThe route is 13 km long.\n"
+_CLUB += "The club has 112 members.\nA new pier was opened in August."
+_LETTER = (
+    "Dear Mr Falk,\nYou have been referred to us by Dr Moro.\nYou may eat before the scan.\nA visit costs 65 pounds."
+)
+_PEOPLE = {"from": "Ida Brask <ida@x.example>", "to": "Otto Falk <otto@x.example>"}
+_LIFE = (
+    "In 1889 she went to live with Dr Karl Moro, a surgeon.\nHe taught her Latin.\nShe stayed fourteen months in Cork."
+)
+_LIFE += "\nShe met Vera Lund and Ida Krone.\nShe paid for the boat."
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "is_supported"),
+    [
+        ("Who led the trip to Sarn Rock?", "Vera Lund", True),
+        ("Who led the trip to Tolk?", "", False),
+        ("How long is the route to Sarn Rock?", "13 km", True),
+        ("How many members do the Tarn Rowers have?", "112", True),
+        ("When were the Tarn Rowers founded?", "", False),
+    ],
+)
+def test_a_statement_is_about_what_the_lines_before_it_and_the_first_line_name(
+    question: str, said: str, is_supported: bool
+) -> None:
+    answer = extractive_answer(question, _of(_CLUB), refuse=False)
+    assert answer.is_supported is is_supported
+    assert said in answer.sentences[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who referred Otto Falk?", "Dr Moro"),
+        ("How much does Ida Brask charge for a visit?", "65 pounds"),
+        ("Can Otto Falk eat before the scan?", "Yes: "),
+    ],
+)
+def test_you_is_the_recipient_of_a_message_and_its_sender_speaks(question: str, said: str) -> None:
+    answer = extractive_answer(question, _of(_LETTER, title="Scan", **_PEOPLE), refuse=False)
+    assert answer.is_supported
+    assert said in answer.text
+
+
+def test_a_pronoun_has_the_name_before_it_for_an_answer_and_none_if_there_are_two() -> None:
+    evidence = _of(_LIFE, title="Ada Falk")
+    taught = extractive_answer("Who taught Ada Falk Latin?", evidence, refuse=False)
+    assert taught.is_supported
+    assert "Karl Moro" in taught.text
+    assert not extractive_answer("Who paid for the boat?", evidence, refuse=False).is_supported
+    stay = extractive_answer("How long did Ada Falk stay in Cork?", evidence, refuse=False)
+    assert stay.is_supported
+    assert "fourteen months" in stay.sentences[0].text
+
+
+_MANUAL = """The tank holds 4.5 litres.
+Switch it on after four hours.
+Measure the light at 575 nm.
+Entry costs £6 from May to September.
+It is not the pump, which was replaced by Vera Lund in March.
+Items left behind are kept for a fortnight."""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How much water does the tank of the dryer hold?", "4.5 litres"),
+        ("At what wavelength is the light measured?", "575 nm"),
+        ("What is the price of entry in July?", "£6"),
+        ("Who replaced the pump in March?", "Vera Lund"),
+        ("How long are items left behind kept?", "a fortnight"),
+    ],
+)
+def test_a_unit_a_range_and_a_clause_say_what_is_asked(question: str, said: str) -> None:
+    evidence = _of(_MANUAL, uri="file:///a/dryer_manual.txt", title="Nimbra")
+    answer = extractive_answer(question, evidence, refuse=False)
+    assert answer.is_supported
+    assert said in answer.sentences[0].text
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How much vanilla do I need?", "Ingredients: 200 g of flour, 80 g of sugar"),
+        ("Which router supports Band 6E?", "The R7 supports Band 6 but not Band 6E."),
+        ("What is the price of entry in December?", "Entry costs £6 from May to September."),
+        ("How long did the strike last?", "The strike began, and the mill closed a year later."),
+    ],
+)
+def test_what_a_statement_leaves_open_is_not_supported(question: str, text: str) -> None:
+    assert not extractive_answer(question, _of(text), refuse=False).is_supported
+
+
+def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
+    settings = _of("name: tollgate\nlanguage: Kotlin\ndepends_on: ledger, passbook, clockwork", title="service")
+    answer = extractive_answer("What language is the service written in?", settings, refuse=False)
+    assert answer.is_supported
+    assert "Kotlin" in answer.sentences[0].text
+    boat = _of("Boat: Selkie; Type: yawl; Berth: C1", title="boats")
+    assert extractive_answer("At which berth does the Selkie lie?", boat, refuse=False).is_supported
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "head"),
+    [
+        ("Do children pay?", "Adults pay 7 pounds and children enter free.", "No"),
+        ("Do adults pay?", "Adults pay 7 pounds and children enter free.", "Yes"),
+        ("May I take photos with flash here?", "Photographs may be taken without flash.", "No"),
+        ("Does a ten-year-old get in free?", "Children under twelve get in free.", "Yes"),
+        ("Does a 13-year-old get in free?", "Children under twelve get in free.", "No"),
+        ("Can the filter go in the dishwasher?", "Wash the filter weekly.\nNever put it in the dishwasher.", "No"),
+        (
+            "Can the shop be reached by road?",
+            "Vera runs a shop.\nAid was refused, because the shop can be reached by road.",
+            "Yes",
+        ),
+    ],
+)
+def test_yes_and_no_by_clauses_ages_and_pronouns(question: str, texts: str, head: str) -> None:
+    answer = extractive_answer(question, _of(texts), refuse=False)
+    assert answer.is_supported
+    assert answer.text.startswith(f"{head}: ")
