@@ -29,7 +29,8 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     also always usually often reach reached number amount list tell show find long-running word words together up
     out over back off away behind along who's where's what's how's when's why's older elder younger oldest youngest
     soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation
-    organization colour color shape size anybody anyone anything somebody someone something everybody everyone"""
+    organization colour color shape size anybody anyone anything somebody someone something everybody everyone
+    parts kinds sorts types items"""
 LIGHT = frozenset(_LIGHT.split())
 """Words of questions that tell little: an answer need not have them."""
 
@@ -94,7 +95,7 @@ _SIGNS = {
     word: re.compile(pattern)
     for words_of, pattern in {
         "version versions": r"\bv?\d+\.\d+\.\d+\b|\bv\d|\b(?!(?:Section|Chapter|Part|Table|Figure|Annex)\b)[A-Z]\w+ \d+\.\d+\b",
-        "temperature température temperatura temperatur": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
+        "temperature warm cold hot température temperatura temperatur": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
         "released release": r"\b\d+\.\d+\S* [(–-]+ ?\d{4}-\d\d-\d\d\b",
         "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
         "email e-mail": r"\w@\w[\w-]*\.",
@@ -104,6 +105,9 @@ _SIGNS = {
         "pay pays cost costs charge charges money": MONEY,
         "fast speed": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
         "wavelength wavelengths": r"\d ?nm\b|\d nanomet",
+        "highest maximum": r"\b(?:at most|up to|(?:never|not|no) more than|limit)",
+        "lowest minimum": r"\b(?:at least|(?:never|not|no) less than|from \d)",
+        "die died dies dead death": r"\bpass(?:ed|es) away\b",
         "voltage": r"\d ?k?V\b|\d volts?\b",
         "power": r"\d ?[kM]?W\b|\d (?:kilo|mega)?watts?\b|\d ?hp\b|horsepower",
         "frequency": r"\d ?[kMG]?Hz\b",
@@ -338,7 +342,8 @@ def weight(word: str) -> float:
 def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibration: Calibration | None) -> bool:
     """Whether a question means the same without some of its words: its cosine to the rest of it is at least 0.975.
 
-    Names and numbers are never slight, nor are words of other languages than English. Embeds two texts at once.
+    Names, numbers and the last word after "when was" are never slight, nor are words of other languages than English. Embeds two
+    texts at once.
 
     Parameters
     ----------
@@ -348,7 +353,8 @@ def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibr
     calibration : the scale of its cosines; None: that of the shipped embedder
     """
     is_named = any(sign.isupper() or sign.isdigit() for word in unmet for sign in word)
-    if not unmet or is_named or not constraints_of(question).is_english:
+    is_last = _OF_EVENT.match(question) is not None and words(question)[-1:] == [*unmet[-1:]]
+    if not unmet or is_named or is_last or not constraints_of(question).is_english:
         return False
     pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, unmet))})(?!\w)"
     rest = " ".join(re.sub(pattern, "", question, flags=re.IGNORECASE).split())
@@ -415,7 +421,8 @@ _DOUBT = re.compile(
 )
 # What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
 _RESERVE = re.compile(
-    r"(?:^|: )otherwise\b|\b(?:except|excluding|apart from|other than|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but"
+    r"(?:^|: )otherwise\b|\b(?:except|with the exception of|excluding|apart from|other than"
+    r"|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but"
     r"|almost|nearly|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|might|could"
     r"|(?<!\d )may(?! \d)|(?<!is )(?<!are )(?<!be )(?<!was )(?<!were )(?<!been )used to|would|should|will"
     r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
@@ -462,6 +469,7 @@ _WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
+_OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
 _EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
 _BEFORE_VERB = r"\b(?:to|will|would|did|does|do|not|never|shall|should|can|could|may|might|must)"
 _PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")

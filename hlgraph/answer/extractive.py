@@ -8,9 +8,10 @@ at all (:func:`is_missing`). All of them work by words and cosines.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -138,6 +139,10 @@ _LOWER_PLACE = re.compile(
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
+_STANDS = re.compile(
+    r"\b(?:sits?|stands?|lies?|hangs?|kept|located|placed|mounted|stored|found|situated|hidden|parked)\s"
+    r"(?:in|at|on|under|behind|beside|between|inside|outside|above|below|near)\s(?:the|an?|its|his|her|their)\s[a-z]{3,}"
+)
 _BY_NOUN_PHRASE = re.compile(
     r"([a-z]+)(?: (?:out|up|off|down))?(?: (?:in|on|at|from) [\w .,]{1,24}?)? by "
     r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
@@ -206,7 +211,7 @@ _EXTENTS = {
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
     "wide": "wide|width|broad|breadth|across",
-    "old": "age|aged|old|born|birthday|at \\d+|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
+    "old": "age|aged|old|born|birthday|at \\d{1,3}(?=[,;.]|$)|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
 }
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
@@ -339,8 +344,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.PLACE:
         place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
-        is_told = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
-        return is_told or any(map(before.has, constraints.words))
+        is_labelled = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
+        return is_labelled or _STANDS.search(text) is not None or any(map(before.has, constraints.words))
     return False
 
 
@@ -438,6 +443,7 @@ _QUANTITIES = frozenset(_QUANTITY.split())
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
+_ADJECTIVE = re.compile(r"(?:ary|al|ic|ive|ous|ful|less|able|ible|ed|est|ish|ant|ent)$")
 _HE_OR_SHE = re.compile(r"(?:He|She)\b(?! \[)")
 _SETTING = re.compile(r"\b(?:of|at|in|on|for|from|with|to) (?:the |a |an |this |our )?((?:[a-z-]+ ){0,2}[a-z-]+)\W*$")
 _MANY = 3  # pieces of a source that have a word: it is about it
@@ -625,7 +631,8 @@ class _Pool:
     def _is_unnamed(self, noun: str, text: str) -> bool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
-        return noun in _DEFINITE.findall(text) and text.count(noun) == 1 and not is_told
+        is_bare = re.search(rf"\ban? {noun}(?=[.,;]|$| (?:out|away|off|back|and|or|was|is)\b)", text) is not None
+        return (is_bare or noun in _DEFINITE.findall(text)) and text.count(noun) == 1 and not is_told
 
     def _answers(self, text: str, constraints: Constraints) -> bool:
         """Whether a text has what the question asks for."""
@@ -721,6 +728,7 @@ class _Pool:
 
         - The words that its source is about, if it has another word of the question itself.
         - A month or a day in a range that it states, and the noun of "how much" beside a quantity.
+        - The first word of a compound that another piece of its source has in full: "the unit" for "the mast unit".
         - One word beside the label of a row that is asked for: "At which berth does Selkie lie?"
         """
         piece = self.evidence[at]
@@ -730,10 +738,28 @@ class _Pool:
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
+        excused |= {*self._bare_compounds(at)}
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
         if len(rest) == 1 and noun and re.search(rf"\b{noun[1]}: ", fold(body)) and self.is_named[at]:
             excused |= {*rest}
         return excused
+
+    def _bare_compounds(self, at: int) -> Iterator[str]:
+        """The first words of compounds of the question of which a piece has only the second, after an article."""
+        body, asked = fold(body_of(self.evidence[at])), words(self.question)
+        for one, other in pairwise(asked):
+            if (
+                re.search(rf"\b(?:the|an?|this|your|its) {re.escape(other)}\b", body)
+                and one not in STOP_WORDS
+                and not _ADJECTIVE.search(one)
+            ):
+                own = (
+                    piece
+                    for piece, source in zip(self.evidence, self.sources, strict=True)
+                    if source == self.sources[at]
+                )
+                if any(f"{one} {other}" in fold(piece.text) for piece in own):
+                    yield one
 
     def _setting(self, at: int) -> set[str]:
         """The words after the last preposition of the question that many pieces of a source have: "at the cottage"."""

@@ -23,7 +23,7 @@ from hlgraph.answer.constraints import (
     statement,
     without_plans,
 )
-from hlgraph.answer.table_rules import MEASURES, is_row, measured_by
+from hlgraph.answer.table_rules import MEASURES, is_row, measured_by, range_has
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import MONTHS, named
@@ -97,7 +97,9 @@ _NEAR = 20  # characters between a word and its number
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d|(?<![\w.])\d")
 _NUMBERING = re.compile(r"^[, ]*\d+(?:\.\d+)*\.?\s")
 _DATE = re.compile(r"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
-_EXCEPTION = re.compile(r",? \b(?:except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE)
+_EXCEPTION = re.compile(
+    r",? \b(?:with the exception of|except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE
+)
 _TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not ", re.IGNORECASE)
 _CYCLES = (DAYS, MONTHS)
 _WRITTEN = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
@@ -158,7 +160,8 @@ def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
     """
     own = [one for one in evidence if one.source.id == piece.source.id and one.start < _HEAD and one is not piece]
     has_title = not {*words(piece.source.title)} <= {*words(_spaced(piece.source.uri))}
-    return [text for text in (one.text.strip() for one in own) if not has_title or _is_line(text)]
+    texts = (one.text.strip() for one in own)
+    return [text for text in texts if _is_line(text) or (not has_title and text[-1:] != "?" and "[2" not in text)]
 
 
 def _is_line(text: str) -> bool:
@@ -276,10 +279,11 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     question : a question of yes or no
     evidence : best first
     """
-    question = _NOT.sub("", question, count=1)
+    whole = _NOT.sub("", question, count=1)
     for at, piece in enumerate(evidence):
-        context = context_of(piece, evidence, constraints=constraints_of(question))
+        context = context_of(piece, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
+        question = _within_source(whole, piece, evidence)
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and _is_without(question, piece, around):
@@ -290,6 +294,16 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
+
+
+def _within_source(question: str, piece: Evidence, evidence: Sequence[Evidence]) -> str:
+    """A question without the words that only say what the source of a piece is about, if the piece has another word of it."""
+    constraints, body = constraints_of(question), body_of(piece)
+    topics = Statements(topics_of(piece, evidence))
+    about = [word for word in constraints.words if topics.has(word) and not statement(piece.text).has(word)]
+    if not about or not has_itself(body, constraints, besides=about):
+        return question
+    return re.sub(rf"\b(?:{'|'.join(map(re.escape, about))})\b", "", question, flags=re.IGNORECASE)
 
 
 def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
@@ -455,7 +469,8 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
         has = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if has else False if years else None
-    if aged := _AGED_ASKED.search(question):
+    is_number = all(map(_NUMBER.fullmatch, unmet))
+    if is_number and (aged := _AGED_ASKED.search(question)):
         age = _whole(aged[1] or aged[2])
         limits = [(word.lower() in _AGES_UNDER, _whole(value)) for word, value in _AGE_LIMIT.findall(text)]
         return (
@@ -464,8 +479,9 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
             else None
         )
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
+    inside = range_has(text, unmet[0]) if is_number and not is_of_name and len(unmet) == 1 else None
     others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
-    return False if others and not is_of_name and all(map(_NUMBER.fullmatch, unmet)) else None
+    return inside if inside is not None else False if others and not is_of_name and is_number else None
 
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:
@@ -784,7 +800,7 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
                 continue
             if known <= {*content_words(piece.source.title), *content_words(piece.text)}:
                 value = _date(question, name, piece.text) if wanted.is_time else None
-                value = value if wanted.is_time else _size(body_of(piece), [*telling, *measures])
+                value = value if wanted.is_time else _size(body_of(piece), measures) or _size(body_of(piece), telling)
                 if value is not None:
                     rows.append(_Row(value, name, piece))
                     break

@@ -94,31 +94,29 @@ _LABEL = re.compile(
 )
 
 
-def _same_unit(one: str, other: str) -> bool:
-    """Whether two units are the same: "pounds" and "£", "metre" and "m"."""
-    names = (next((each for each in _UNITS if fold(unit) in each), {fold(unit)}) for unit in (one, other))
-    return not next(names).isdisjoint(next(names))
+def _key(word: str) -> str:
+    """The stem of a word; of a unit, that of its first name: "kilogram" of "kg"."""
+    return next((units.split()[0] for units in _UNIT_NAMES if word in units.split()), stem(word))
 
 
-_UNITS = [
-    _names(line)
-    for line in (
-        "pound pounds £ gbp",
-        "euro euros € eur",
-        "dollar dollars $ usd",
-        "metre metres meter meters m",
-        "kilometre kilometres kilometer kilometers km",
-        "gram grams g",
-        "kilogram kilograms kilo kilos kg",
-        "tonne tonnes ton tons t",
-        "litre litres liter liters l",
-        "minute minutes min",
-        "hour hours h",
-        "year years",
-    )
-]
+_UNIT_NAMES = (
+    "pound pounds £ gbp",
+    "euro euros € eur",
+    "dollar dollars $ usd",
+    "metre metres meter meters m",
+    "kilometre kilometres kilometer kilometers km",
+    "gram grams g",
+    "kilogram kilograms kilo kilos kg",
+    "tonne tonnes ton tons t",
+    "litre litres liter liters l",
+    "minute minutes",
+    "hour hours h",
+    "year years",
+)
 _PLACED = _names("based located situated found kept stationed moored stored standing lying")  # before "in" and a value
-_SOLD = _names("sell sells sold offer offers offered cost costs")
+_BY_VERB = {"cost": "price cost", "costs": "price cost", "weigh": "weight mass", "weighs": "weight mass"}
+"""For each verb with "the most" the nouns of what it measures."""
+_SOLD = _names("sell sells sold offer offers offered")
 
 
 def _tokens(text: str) -> list[str]:
@@ -133,28 +131,28 @@ class _Asked:
         matches = list(_TOKEN.finditer(self.text))
         self.words = [match[0].removesuffix("'s") for match in matches]
         self.starts = [match.start() for match in matches]
-        self.stems = [stem(word) for word in self.words]
+        self.stems = [_key(word) for word in self.words]
         self.known = frozenset(self.stems)
         self.used = {at for at, word in enumerate(self.words) if word in _EMPTY}
 
     def spans(self, text: str) -> Iterator[range]:
         """Where the words of a text stand together, the last one in any form."""
         words = _tokens(text)
-        if not words or (words[-1] not in self.known and stem(words[-1]) not in self.known):
+        if not words or (words[-1] not in self.known and _key(words[-1]) not in self.known):
             return
         for at in range(len(self.words) - len(words) + 1):
             end = at + len(words)
-            if self.words[at : end - 1] == words[:-1] and self.stems[end - 1] == stem(words[-1]):
+            if self.words[at : end - 1] == words[:-1] and self.stems[end - 1] == _key(words[-1]):
                 yield range(at, end)
 
     def naming(self, label: str) -> set[int]:
         """Places of the words that name a column; empty if one of its telling words is missing."""
         content = [word for word in _tokens(_parted(label)[0]) if word not in STOP_WORDS]
         telling = [word for word in content if word not in _SLIGHT] or content
-        stems = {stem(word) for word in telling}
+        stems = {_key(word) for word in telling}
         if not stems or not stems <= set(self.stems):
             return set()
-        wanted = {stem(word) for word in content}
+        wanted = {_key(word) for word in content}
         return {at for at, each in enumerate(self.stems) if each in wanted}
 
     def within(self, start: int, end: int) -> set[int]:
@@ -417,6 +415,7 @@ def _kind(asked: _Asked) -> _Kind | None:
         if is_most or is_least or is_superlative or word in _FIRST | _LAST:
             greatest = 1 if is_most or (measure and sign) or word in _LAST else -1
             greatest = -greatest if before == "least" else greatest
+            measure = next((_BY_VERB[each] for each in words if (is_most or is_least) and each in _BY_VERB), measure)
             time = -1 if word in _FIRST else 1 if word in _LAST else 0
             kind = _Kind("", greatest, measure, -time if before == "least" else time, place)
         if is_number or word in _MEAN | _SUM or is_superlative or is_most or is_least or word in _FIRST | _LAST:
@@ -530,11 +529,11 @@ class _Rule:
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
             if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                is_unit = any(_same_unit(unit, each) for each in units)
+                is_unit = any(_key(unit) == _key(fold(each)) for each in units)
                 if is_unit:
                     asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
                 return label, unit if is_unit else ""
-        of_unit = [label for label in self.labels if unit and _same_unit(unit, _parted(label)[1])]
+        of_unit = [label for label in self.labels if unit and _key(unit) == _key(fold(_parted(label)[1]))]
         if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
             asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
             return of_unit[0], unit
@@ -668,11 +667,12 @@ class _Rule:
             self._use(label)
         stems = self._context_stems()
         asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
-        has_price = any(map(_names("price cost").intersection, (_tokens(label) for label in self.labels)))
-        slight = _SOLD if has_price else frozenset[str]()
-        asked.used |= {
-            at for at, word in enumerate(asked.words) if word in slight or (self.filters and word in _PLACED)
-        }
+        of_label = {token for label in self.labels for token in _tokens(label)}
+        slight = _SOLD if not of_label.isdisjoint(("price", "cost")) else frozenset[str]()
+        slight |= _PLACED if self.filters else frozenset()
+        slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
+        read = {_key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
+        asked.used |= {at for at, word in enumerate(asked.words) if word in slight or asked.stems[at] in read}
         rest = asked.unexplained()
         if rest:
             is_clear = kind.inner in ("sum", "mean") or self.inner in ("count", "distinct")
@@ -683,7 +683,7 @@ class _Rule:
         """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
         stems: set[str] = set()
         for part in self.table.context:
-            own = {stem(word) for word in _tokens(part) if word not in STOP_WORDS}
+            own = {_key(word) for word in _tokens(part) if word not in STOP_WORDS}
             if own <= set(self.asked.stems) or not _JOINS.search(part):
                 stems |= own
         return stems
@@ -831,6 +831,23 @@ def _has(cell: str, value: Decimal) -> bool | None:
     return is_above and (high is None or value <= high) and ("end" not in at or value < at["end"])
 
 
+def range_has(text: str, value: str) -> bool | None:
+    """Whether the one range that a text states has a number; None if it states none or several.
+
+    Parameters
+    ----------
+    text : such as "at least 2,190 °F", "0 to 112 mph"
+    value : the number in digits
+
+    Examples
+    --------
+    >>> range_has("fired to at least 2,190 °F", "2,200"), range_has("0 to 112 mph", "120"), range_has("fired twice", "120")
+    (True, False, None)
+    """
+    number_of = numbers(value)
+    return _has(text, Decimal(number_of[0].value)) if number_of and len(_RANGE.findall(text)) == 1 else None
+
+
 _OF_RANGES = _names(
     "many much cost costs price pay get child children adult adults person people employee employees customer"
 )
@@ -866,14 +883,14 @@ def ranged_row(question: str, table: Table) -> Row | None:
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]
         inside = [_has(cell, value) for cell in cells]
-        units = {stem(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
+        units = {_key(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
         is_named = any(asked.naming(other) for other in table.labels if other != label)
         if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(beside):
             fitting += [row for row, has in zip(table.rows, inside, strict=True) if has]
     around = (*table.context, *table.labels, *(row.text for row in fitting))
-    known = {stem(word) for text in around for word in _tokens(text)}
+    known = {_key(word) for text in around for word in _tokens(text)}
     rest = (word for place, word in enumerate(asked.words) if place not in (*asked.used, at))
-    is_told = all(stem(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
+    is_told = all(_key(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
     return fitting[0] if len(fitting) == 1 and is_told else None
 
 

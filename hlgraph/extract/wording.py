@@ -41,7 +41,9 @@ _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
 _IN_E = re.compile(r"[^aeiou][aeiou][^aeiouwxy](?:e|ed|(?<![sz])es|ing)")  # bake, baked, baking
 _IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[aious]s|[xz]|ch|sh)$")
-_NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WRITTEN = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty"""
+_NUMERALS = _WRITTEN.split()
 _COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
 _BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_NUMERALS)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term
 

@@ -112,6 +112,32 @@ def test_what_a_statement_leaves_open_is_not_supported(question: str, text: str)
     assert not extractive_answer(question, _of(text), refuse=False).is_supported
 
 
+_POOL = """The mast unit has a lamp.
+Do not mount the unit on a chimney, since warm air bends it.
+The gauge sits in the display.
+The sum is the price, but never more than $6,500.
+The lap water is kept at 79 °F.
+The set consists of a mast and a bucket."""
+
+
+@pytest.mark.parametrize(
+    ("question", "is_supported"),
+    [
+        ("Why should the mast unit not be mounted on a chimney?", True),
+        ("Why should the temporary unit not be mounted on a chimney?", False),
+        ("Where is the gauge?", True),
+        ("What is the highest sum?", True),
+        ("What is the lowest sum?", False),
+        ("How warm is the lap water?", True),
+        ("What parts does the set consist of?", True),
+        ("When did Vera Lund die?", False),
+    ],
+)
+def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *, is_supported: bool) -> None:
+    evidence = _of(f"{_POOL}\nWhen he left in 1909, the shop passed to Vera Lund.")
+    assert extractive_answer(question, evidence, refuse=False).is_supported is is_supported
+
+
 def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
     settings = _of("name: tollgate\nlanguage: Kotlin\ndepends_on: ledger, passbook, clockwork", title="service")
     answer = extractive_answer("What language is the service written in?", settings, refuse=False)
@@ -129,6 +155,9 @@ def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
         ("May I take photos with flash here?", "Photographs may be taken without flash.", "No"),
         ("Does a ten-year-old get in free?", "Children under twelve get in free.", "Yes"),
         ("Does a 13-year-old get in free?", "Children under twelve get in free.", "No"),
+        ("Can a fifteen-year-old use the sauna?", "Nobody under eighteen is admitted to the sauna.", "No"),
+        ("Is the glaze safe at 2,200 degrees?", "The glaze is safe at 2,190 degrees or more.", "Yes"),
+        ("Is theft from tents covered?", "Theft is covered, with the exception of tents.", "No"),
         ("Can the filter go in the dishwasher?", "Wash the filter weekly.\nNever put it in the dishwasher.", "No"),
         (
             "Can the shop be reached by road?",

@@ -268,3 +268,27 @@ def test_a_table_beyond_the_limit_is_not_read_in_part(tmp_path: Path, monkeypatc
         graph.ingest(tmp_path / "rows.csv", rows=mapping)
         answer = graph.answer("What is the total mass of the parts?")
     assert "No number over the table: it has more than 20,000 rows." in answer.text
+
+
+_CHEESES = "| Cheese | Milk | shelf_cm | Price per kg (USD) |\n| --- | --- | --- | --- |\n| Old | cow | 30 | 42.00 |\n"
+_CHEESES += "| New | goat | 2 | 21.00 |\n| Mid | goat | 12 | 29.00 |"
+
+
+@pytest.mark.parametrize(
+    ("question", "head"),
+    [
+        ("Which cheese costs the most per kilo?", "3 rows: max of Price per kg (USD) = 42"),
+        ("Which cheese costs the least?", "3 rows: min of Price per kg (USD) = 21"),
+        (
+            "How many cheeses cost less than 30 dollars?",
+            "2 rows where Price per kg (USD) is less than 30 dollars: count = 2",
+        ),
+        ("What is the average price per kilo?", "3 rows: mean of Price per kg (USD) = 30.67"),
+        (
+            "How many cheeses are sold for more than 20 dollars?",
+            "3 rows where Price per kg (USD) is more than 20 dollars: count = 3",
+        ),
+    ],
+)
+def test_units_and_verbs_name_the_column_that_they_measure(question: str, head: str) -> None:
+    assert _head(question, _CHEESES) == head
