@@ -133,6 +133,10 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     Fit
         The kept pieces, and what was left out or cut.
     """
+    if (
+        sum(len(_block(piece, place)) + 2 for place, piece in enumerate(evidence, 1)) <= tokens
+    ):  # no text has more tokens
+        return Fit(tuple(range(len(evidence))), tuple(evidence), 0, 0)
     kept: list[int] = []
     pieces: list[Evidence] = []
     left, cut = tokens, 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -154,6 +154,7 @@ class Constraints(NamedTuple):
         return (*self.names, *self.phrases, *self.numbers, *self.words)
 
 
+@cached_by_text(_KEPT)
 def constraints_of(question: str) -> Constraints:
     """The constraints of a question, each once, in order.
 
@@ -235,15 +236,18 @@ class Statements:
         texts += tuple(text.replace("_", " ") for text in texts if "_" in text)  # labels of settings
         self._texts = (*texts, *places)
         self._wording = Wording(texts, places=places)
-        self._words = {word for text in (*texts, *places) for word in words(text)}
-        self._meanings = {meaning for word in self._words for meaning in _meanings(word)}
-        if any(_LIFE.search(text) for text in texts):
-            self._meanings |= _meanings("born") | _meanings("died")
-        if any(_DEFINES.search(text) for text in texts):
-            self._meanings |= _meanings("occupation")
-        self._options = {option for text in texts for option in _OPTION.findall(text)}
-        self._signs = {word for word, sign in _SIGNS.items() if any(map(sign.search, (*texts, *places)))}
-        self._whole = " ".join(word for text in (*texts, *places) for word in (*words(text), "|"))
+        self._own = texts
+        self._split = [words(text) for text in self._texts]
+        self._words = set[str]().union(*self._split)
+
+    @cached_property
+    def _meanings(self) -> set[int]:
+        stated = {meaning for word in self._words for meaning in _meanings(word)}
+        if any(_LIFE.search(text) for text in self._own):
+            stated |= _meanings("born") | _meanings("died")
+        if any(_DEFINES.search(text) for text in self._own):
+            stated |= _meanings("occupation")
+        return stated
 
     def has(self, constraint: str) -> bool:
         """Whether the texts meet a constraint."""
@@ -252,13 +256,17 @@ class Statements:
         if " " in constraint:
             parts = words(constraint)
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
-            return any(re.search(rf"\b{re.escape(order)}\b", self._whole) for order in orders)
+            whole = " | ".join(map(" ".join, self._split))
+            return any(re.search(rf"\b{re.escape(order)}\b", whole) for order in orders)
         if constraint.startswith("--"):
-            return constraint in self._options
-        meanings = _meanings(fold(constraint), is_asked=True)
-        if (day := fold(constraint).removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4])):
+            return any(constraint in _OPTION.findall(text) for text in self._own)
+        folded = fold(constraint)
+        if (day := folded.removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4])):
             return True
-        return self._has_word(constraint) or constraint in self._signs or not self._meanings.isdisjoint(meanings)
+        if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
+            return True
+        meanings = _meanings(folded, is_asked=True)
+        return bool(meanings) and not self._meanings.isdisjoint(meanings)
 
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
@@ -276,7 +284,8 @@ class Statements:
 
     def denies(self, text: str) -> bool:
         """Whether the texts deny something that ``text`` affirms, or affirm something that it denies."""
-        return self._wording.contradicts(_TOKEN.sub(self._as_here, text))
+        has_denial = self._wording.denied or statement(text)._wording.denied
+        return bool(has_denial) and self._wording.contradicts(_TOKEN.sub(self._as_here, text))
 
     def _as_here(self, token: re.Match[str]) -> str:
         """A word, or the form of an irregular verb that the texts have in its place: "lent" for "lend"."""
@@ -299,9 +308,9 @@ def _last_part(word: str) -> Iterator[str]:
 
 
 @cached_by_text(_KEPT)
-def statement(text: str) -> Statements:
-    """One text in which constraints are looked up; an answer looks at each of its pieces several times."""
-    return Statements([text])
+def statement(text: str, *places: str) -> Statements:
+    """One text, and its places, in which constraints are looked up; an answer looks at each of its pieces several times."""
+    return Statements([text], places=places)
 
 
 def _is_inflected(one: str, other: str) -> bool:

@@ -563,6 +563,7 @@ class _Pool:
         relevance: Sequence[float | None],
     ) -> None:
         bodies = [body_of(piece) for piece in evidence]
+        self.defines = [_DEFINES.match(text) is not None for text in bodies]
         self.said = [set(content_words(piece.text)) for piece in evidence]
         self.titles = [set(content_words(_ASIDE.sub("", piece.source.title))) for piece in evidence]
         self.sources = [piece.source.id for piece in evidence]
@@ -577,7 +578,7 @@ class _Pool:
         self.has_kind &= ~np.array(unnamed)
         own = _met(constraints.all, [statement(text) for text in bodies])
         around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
-        said = [Statements([piece.text], places=places) for piece, places in zip(evidence, around, strict=True)]
+        said = [statement(piece.text, *places) for piece, places in zip(evidence, around, strict=True)]
         self.has = _met(constraints.all, said)
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
@@ -595,7 +596,7 @@ class _Pool:
             (_KIND, self.has_kind & (self.kind is not Expected.ANY)),
             (_KIND, has_noun),
             (_NOVEL, [self._has_novel_name(at, text) for at, text in enumerate(bodies)]),
-            (_DEFINITION, [_DEFINES.match(text) is not None for text in bodies]),
+            (_DEFINITION, self.defines),
             (_KIND, self.has_kind & (_defined(question) is not None)),
             (_RANK, 1 / (1 + np.arange(len(evidence)))),
             (_OWN, own @ _shares(own, telling)),
@@ -785,9 +786,7 @@ class _Pool:
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
         return (is_before(one, other) and other.start - one.end < _PARAGRAPH_GAP) or (
-            self.kind is not Expected.TIME
-            and _DEFINES.match(body_of(one)) is not None
-            and self.titles[at] <= self.said[at]
+            self.kind is not Expected.TIME and self.defines[at] and self.titles[at] <= self.said[at]
         )
 
     def _chain(self, first: int, most: int) -> list[int]:
@@ -1104,11 +1103,12 @@ def is_missing(
     """
     if least is None:
         least = LEAST_SUPPORT if any(cosine_of(piece) is not None for piece in evidence) else 0.0
-    if not least or support(question, evidence, calibration=calibration) >= least:
+    is_far = bool(least) and _closest(evidence, calibration) < least
+    if not is_far or support(question, evidence, calibration=calibration) >= least:
         return False
     constraints = constraints_of(question)
     return len(constraints.all) < _FEWEST_MET or all(
-        Statements([piece.text], places=places_of(piece)).unmet(constraints) for piece in evidence
+        statement(piece.text, *places_of(piece)).unmet(constraints) for piece in evidence
     )
 
 
@@ -1133,8 +1133,11 @@ def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibra
     """
     if not evidence:
         return 0.0
-    closest = max(cosine_of(piece, calibration) or 0.0 for piece in evidence)
-    return min(1.0, max(by_words(question, evidence), closest))
+    return min(1.0, max(by_words(question, evidence), _closest(evidence, calibration)))
+
+
+def _closest(evidence: Sequence[Evidence], calibration: Calibration | None) -> float:
+    return max((cosine_of(piece, calibration) or 0.0 for piece in evidence), default=0.0)
 
 
 def by_words(question: str, evidence: Sequence[Evidence]) -> float:

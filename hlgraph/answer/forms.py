@@ -27,7 +27,7 @@ from hlgraph.answer.table_rules import MEASURES, is_row, measured_by, range_has
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import MONTHS, named
-from hlgraph.text import content_words, fold, numbers, words
+from hlgraph.text import cached_by_text, content_words, fold, numbers, words
 
 
 def _names(text: str) -> frozenset[str]:
@@ -81,6 +81,7 @@ _ELLIPSIS = re.compile(
     rf"(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
 _HAS_ONE = re.compile(r"\b(?:have|has|need|needs|use|uses|there|include|includes|offer|offers) (an? [\w -]+)$")
+_KEPT = 2_048  # texts whose form is in memory
 _ONE = re.compile(r"\bone\b(?=[,.;]|$)")
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
 _WITHOUT = re.compile(  # a condition; it does not deny what holds under it
@@ -122,10 +123,14 @@ _SPAN = re.compile(
 
 def body_of(piece: Evidence) -> str:
     """The text of a piece without its title and heading in front; a heading that denies, or has a number, stays with its text."""
-    title, text = piece.source.title, piece.text
+    return _body(piece.text, *places_of(piece))
+
+
+@cached_by_text(_KEPT)
+def _body(text: str, title: str, *headings: str) -> str:
     at = len(title) if title and text.startswith((f"{title}: ", f"{title}, ")) else 0
     head, _, rest = text[at:].partition(": ")
-    place = {word for part in places_of(piece) for word in content_words(part)}
+    place = {word for part in (title, *headings) for word in content_words(part)}
     has_own = denies(head) or (at and _NUMBER.search(_NUMBERING.sub("", head)))
     is_place = at or head.endswith("?") or set(content_words(head)) <= place
     return rest if rest and is_place and not has_own else text[at:].lstrip(",: ")
@@ -243,6 +248,7 @@ def before(piece: Evidence, evidence: Sequence[Evidence]) -> str:
     return next((each.text for each in evidence if is_before(each, piece)), "")
 
 
+@cached_by_text(_KEPT)
 def is_yes_no(question: str) -> bool:
     """Whether a question asks for yes or no: it begins with an auxiliary, or has one after a lead-in, and offers no alternatives.
 

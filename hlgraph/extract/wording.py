@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers, sentences
 
@@ -151,7 +152,7 @@ class Wording:
 
     def has(self, word: str) -> bool:
         """Whether the texts have a word: a name whole or in all its parts, a number, or a form of an ordinary word."""
-        is_number = any(sign.isdigit() for sign in word)
+        is_number = any(map(str.isdigit, word))
         if is_number and fold(word) in self._numbers:
             return True
         bare = _bare(word)
@@ -164,9 +165,7 @@ class Wording:
         """The ordinary words of the texts that are forms of this one."""
         alike = self._by_stem.get(word[:_STEM], ())
         same = {other for other in alike if other == word or (len(word) >= _STEM and _is_form(word, other))}
-        for short in _spelled_forms(word):
-            same |= self._by_stem.get(short[:_STEM], set()) & {short}
-        return same
+        return same.union(short for short in _spelled_forms(word) if short in self._by_stem.get(short[:_STEM], ()))
 
     def numbers_of_value(self, text: str) -> set[str]:
         """The numbers of ``text`` whose values occur here in another spelling: 3,500,000 for 3.5 million."""
@@ -240,16 +239,21 @@ def _is_form(one: str, other: str) -> bool:
     return alike >= _STEM and ending <= _ENDING
 
 
-def _spelled_forms(word: str) -> Iterator[str]:
+@lru_cache(_KEPT)
+def _spelled_forms(word: str) -> tuple[str, ...]:
     """The forms of a word that do not begin with its first four letters, and what it is a form of.
 
     Those are the forms of words of three letters, and those of words in "-y", "-s", "-x", "-z", "-ch" and "-sh".
 
     Examples
     --------
-    >>> [list(_spelled_forms(word)) for word in ("add", "adds", "seed", "city", "cities", "bus", "buses")]
-    [['adds', 'added', 'adding'], ['add'], [], ['cities', 'citied'], ['city'], ['buss', 'bused', 'busing', 'buses'], ['bus']]
+    >>> [" ".join(_spelled_forms(word)) for word in ("add", "adds", "seed", "city", "cities", "bus", "buses")]
+    ['adds added adding', 'add', '', 'cities citied', 'city', 'buss bused busing buses', 'bus']
     """
+    return tuple(_spelled(word))
+
+
+def _spelled(word: str) -> Iterator[str]:
     if len(word) == _STEM - 1:
         yield from (word + ending for ending in (("s", "d") if word.endswith("e") else ("s", "ed", "ing")))
     elif len(word) <= _STEM + 2:
@@ -300,16 +304,16 @@ def _read_text(text: str) -> _Words:
 
 def _read_sentence(text: str, words: _Words) -> None:
     tokens = _TOKEN.findall(_BEFORE_UNIT.sub(r"\1 ", _THOUSANDS.sub("", text)))
-    folded = [fold(token) for token in tokens]
-    denying = [_is_negation(folded, at) for at in range(len(tokens))]
-    reach, is_first = 0, True
+    folded = list(map(str.lower if text.isascii() else fold, tokens))
+    denying = [at for at in range(len(tokens)) if _is_negation(folded, at)]
+    reach, is_first, has_denial = 0, True, bool(denying)
     for at, (token, word) in enumerate(zip(tokens, folded, strict=True)):
         if word in _BREAKS:
             reach = 0
             continue
         if word in _NEGATIONS or word.endswith("n't"):
-            reach = _REACH if denying[at] else 0
-        elif any(sign.isdigit() for sign in _COUNTED.get(word, word)):
+            reach = _REACH if at in denying else 0
+        elif any(map(str.isdigit, _COUNTED.get(word, word))):
             words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
         elif (word not in STOP_WORDS and word not in _EMPTY) or _is_month_of_may(tokens, at, is_first=is_first):
             is_label = len(token) == 1 and tokens[at + 1 : at + 2] == [":"]  # Q: and A:
@@ -322,7 +326,7 @@ def _read_sentence(text: str, words: _Words) -> None:
                 if not is_name:
                     words.plain.append(part)
                 (words.denied if reach else words.said).add(part)
-                words.negated.setdefault(part, set()).add(any(denying))
+                words.negated.setdefault(part, set()).add(has_denial)
             reach = max(0, reach - 1)
         is_first = False
 
@@ -354,5 +358,7 @@ def _is_name_after(tokens: list[str], at: int) -> bool:
 
 def _words_of(token: str, *, is_name: bool) -> list[str]:
     """The words of a token: a name as one word and in its parts, any other token in its parts."""
+    if token.isascii() and token.isalnum():
+        return [token.lower()] if is_name or len(token) > 1 else []
     parts = [word for word in folded_words(fold(_INSIDE.sub(" ", token) if not is_name else token)) if len(word) > 1]
     return list(dict.fromkeys((_bare(token), *parts))) if is_name else parts

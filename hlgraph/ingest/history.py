@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
 
 from hlgraph import progress
 from hlgraph.change import Change, VectorBlock
@@ -40,7 +41,7 @@ from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text
 from hlgraph.persist.journal import persist, resume
-from hlgraph.records import Entity, Kind, Metadata, Record, Source
+from hlgraph.records import Entity, Kind, Metadata, MetadataValue, Record, Source
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, GraphStore, Scope, Stores, base_of, by_id
@@ -568,7 +569,8 @@ def past_of(corpus: str, caller: Caller | None, *, stores: Stores, where: Where 
 def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     """A caller who sees the versions of a source if it sees the source now.
 
-    After a change of groups that was killed, the versions have the groups of before until the next command that writes.
+    After a change of groups that was killed, and after an import, the versions have the groups of before until the next command
+    that writes. All sources are compared then, once for each state of both corpora.
 
     Parameters
     ----------
@@ -576,15 +578,29 @@ def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     corpus : the corpus
     stores : the stores
     """
-    mark = mark_of(stores, corpus)
-    if caller.operates or mark is None or mark.metadata.get(_STATE) == _state(stores, corpus):
+    mark, state = mark_of(stores, corpus), _state(stores, corpus)
+    if caller.operates or mark is None or mark.metadata.get(_STATE) == state:
         return caller
+    states = (state, _state(stores, history_of(corpus)))
+    known = _REGROUPED.setdefault(stores.graph, {})
+    if known.get(corpus, ((), ()))[0] != states:
+        known[corpus] = (states, _regrouped(stores, corpus))
+    seen = [(uri, caller.sees(was), caller.sees(now)) for uri, was, now in known[corpus][1]]
+    opened = tuple(uri for uri, was, now in seen if now and not was)
+    return replace(caller, opened=opened, closed=tuple(uri for uri, was, now in seen if was and not now))
+
+
+_Regrouped: TypeAlias = tuple[tuple[str, MetadataValue | None, MetadataValue | None], ...]
+_REGROUPED: WeakKeyDictionary[GraphStore, dict[str, tuple[tuple[str, ...], _Regrouped]]] = WeakKeyDictionary()
+
+
+def _regrouped(stores: Stores, corpus: str) -> _Regrouped:
+    """The sources whose latest version has other groups than the present one: the uri, and both groups."""
     present = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
-    sees = {source.uri: caller.sees(source.metadata.get(ACL)) for source in present}
+    now = {source.uri: source.metadata.get(ACL) for source in present}
     versions = _versions(stores, history_of(corpus)).items()
-    was = {uri: caller.sees(mine[-1].metadata.get(ACL)) for uri, mine in versions if uri in sees}
-    opened, closed = (sorted(uri for uri in was if was[uri] is not now and sees[uri] is now) for now in (True, False))
-    return replace(caller, opened=tuple(opened), closed=tuple(closed))
+    was = {uri: mine[-1].metadata.get(ACL) for uri, mine in versions if uri in now}
+    return tuple((uri, was[uri], now[uri]) for uri in sorted(was) if was[uri] != now[uri])
 
 
 def refuse_own_fields(where: Where | None) -> None:

@@ -82,9 +82,10 @@ from hlgraph.stores.protocols import (
     domain_of,
 )
 
-_NODES = 5_000
+_NODES = 2_500
 """Chunks, topics and statements of one change; a larger source is one change."""
 _ROWS = 5_000
+_VECTORS = 2_000
 
 
 def import_corpus(stores: Stores, corpus: str, *, folder: Path) -> CorpusCopy:
@@ -327,7 +328,7 @@ class CorpusImport:
     def _write_entities(self) -> _EntityIds:
         """Write the vectors of the entities, again after a kill; returns their ids."""
         names = _EntityIds()
-        for lines in batched(_lines(self._folder / ENTITIES, EntityLine), _ROWS):
+        for lines in batched(_lines(self._folder / ENTITIES, EntityLine), _VECTORS):
             entities = [Entity(line.id, self._corpus, line.name, line.kind) for line in lines]
             if self._is_renamed:
                 entities = [

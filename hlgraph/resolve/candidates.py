@@ -9,12 +9,13 @@ compares only names in a common block, keyed by letters, initials, rare words an
 from __future__ import annotations
 
 import re
+import tempfile
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,10 @@ from hlgraph.algorithms import check
 from hlgraph.algorithms.calibration import fitted_cosine
 from hlgraph.algorithms.similarity import Pairs, ThresholdIndex, pairs_within
 from hlgraph.change import Synonym, VectorBlock
-from hlgraph.errors import InputError
+from hlgraph.errors import InputError, StoreUnavailableError
 from hlgraph.ids import normalise_name
 from hlgraph.records import Calibration, Entity, Kind, Relationship
+from hlgraph.stores import files
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
 from hlgraph.subgraph import KINDS
@@ -147,26 +149,59 @@ def _linked(
         yield Synonym(a, b, round(cosine, 5))
 
 
-def all_synonyms(corpus: str, stores: Stores, *, least: float) -> Iterator[Synonym]:
+def all_synonyms(corpus: str, stores: Stores, *, least: float) -> list[Synonym]:
     """The synonyms of all entities of a corpus by their stored vectors, each pair once: those that one ingest of it would find.
+
+    Each part of the names is compared with itself and those before it. The vectors are in a temporary file meanwhile.
 
     Parameters
     ----------
     corpus : the corpus
     stores : hold the entities and their vectors
     least : lowest cosine of a pair
+
+    Returns
+    -------
+    list
+        In ascending order of ids.
     """
-    entities = by_id(stores.graph.find(Kind.ENTITY, Scope(corpus)), Entity)
-    names = {name: text for name in sorted(entities) if is_eligible(text := normalise_name(entities[name].name))}
-    nothing = Pairs(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32))
-    stored = _Stored(corpus, stores, least)
-    with progress.step("pair", len(names), unit="names"):
-        for part in batched(names, _SAMPLE):
+    records = stores.graph.find(Kind.ENTITY, Scope(corpus))
+    names = {
+        name: text for name, one in by_id(records, Entity).items() if is_eligible(text := normalise_name(one.name))
+    }
+    del records
+    pairs: list[Synonym] = []
+    known: list[str] = []
+    index: ThresholdIndex | None = None
+    with progress.step("pair", len(names), unit="names"), files.scratch_file() as out:
+        for part in batched(sorted(names), _SAMPLE):
             ids, rows = stores.vectors.vectors(Kind.ENTITY, corpus, ids=part)
-            inside = set(ids)
-            pairs = _linked(nothing, [(name, names[name]) for name in ids], [], rows, stored) if ids else ()
-            yield from (pair for pair in pairs if pair.a in inside)
+            if ids:
+                index = ThresholdIndex(rows) if index is None else index
+                index.attach(_appended(out, rows, len(known) + len(ids)))
+                near = index.query(rows, threshold=least)
+                is_earlier = near.base < near.queries + len(known)
+                columns = (column[is_earlier].tolist() for column in near)
+                first, known = len(known), [*known, *ids]
+                for one, other, cosine in zip(*columns, strict=True):
+                    a, b = known[other], known[first + one]
+                    if _digits(names[a]) == _digits(names[b]):
+                        pairs.append(Synonym(a, b, round(cosine, 5)))
             progress.advance("pair", len(part))
+    return sorted(pairs)
+
+
+def _appended(out: IO[bytes], rows: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """The rows of a temporary file, mapped, after some more were written to its end."""
+    try:
+        out.write(rows.tobytes())
+        out.flush()
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"{tempfile.gettempdir()}: cannot write the vectors that are compared ({error.strerror}); free some space, or set "
+            "TMPDIR to another folder, and run the same command again"
+        ) from error
+    return np.memmap(out, dtype=np.float32, mode="r", shape=(count, rows.shape[1]))
 
 
 class SynonymFinder:

@@ -1025,10 +1025,11 @@ def _refusal(error: HLGraphError, who: Principal) -> str:
     "Not found: there is no corpus 'x'; the tool corpora lists those that you may ask"
     >>> from hlgraph.errors import StoreUnavailableError
     >>> _refusal(StoreUnavailableError("bolt://graph.internal:7687: no answer; start it"), READER)
-    'The store is unavailable: the store is unavailable; send the same request again later'
+    'The store is unavailable; send the same request again later'
     """
     problem = problem_of(error, operates=who.has("operate"))
-    text = f"{problem.title}: {problem.detail}"
+    rest = problem.detail[1:].removeprefix(problem.title[1:])  # the public form of a problem repeats its title
+    text = f"{problem.title}{rest}" if rest != problem.detail[1:] else f"{problem.title}: {problem.detail}"
     text = text if problem.mend in text else f"{text}; {problem.mend}"
     for of_routes, of_tools in _NAMES_OF_ROUTES.items():
         text = text.replace(of_routes, of_tools)

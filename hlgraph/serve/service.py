@@ -908,11 +908,17 @@ class _Failed(NamedTuple):
 
 
 def _shown(job: shapes.Job, who: Principal) -> shapes.Job:
-    """A job as the caller may see it."""
-    if job.problem is None or who.has("operate"):
+    """A job as the caller may see it: problems of models name addresses and folders of the server."""
+    if who.has("operate"):
         return job
-    problem = msgspec.convert(job.problem, shapes.Problem).public()
-    return msgspec.structs.replace(job, problem=problem.to_tree())
+    problem, report = job.problem, job.report
+    if problem is not None:
+        problem = msgspec.convert(problem, shapes.Problem).public().to_tree()
+    if report is not None and report.get("problems"):
+        heads = [(each["uri"], each["error"].partition(": ")[0]) for each in report["problems"]]
+        mend = "who operates the server sees why; the next ingest retries it"
+        report = {**report, "problems": [{"uri": uri, "error": f"{head}; {mend}"} for uri, head in heads]}
+    return msgspec.structs.replace(job, problem=problem, report=report)
 
 
 def _unknown(corpus: str) -> UnknownNameError:

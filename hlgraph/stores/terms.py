@@ -52,7 +52,7 @@ _STEP_4 = (
 )
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def parts(word: str) -> tuple[str, ...]:
     """The terms of a word, not stemmed: split at every character that is neither a letter nor a digit, without single accents.
 

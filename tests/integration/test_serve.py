@@ -608,6 +608,23 @@ def test_a_right_is_needed_and_includes_those_before_it(locked: Open) -> None:
     assert client.get("/v1/ready").json() == {"status": "ok", "version": hlgraph.__version__, "checks": []}
 
 
+def test_what_a_model_says_of_a_failed_chunk_is_for_who_operates(locked: Open) -> None:
+    writer, operator = (locked.key(rights=(right,)) for right in ("write", "operate"))
+    documents = {"documents": [{"uri": "notes/failed", "text": "Ada left Bremen."}]}
+    location = locked.client.post("/v1/corpora/new/ingest", json=documents, headers=writer).headers["location"]
+    report = locked.done(location, writer)["report"]
+    error = "chunk 0 was not extracted: openai:x: no answer (http://models.internal:9000); its replies are in /srv/cache; wait"
+    report["problems"] = [{"uri": "notes/failed", "error": error}]
+    locked.service.jobs.finish(location.rpartition("/")[2], "done", report=report)
+    for header, has_address in ((writer, False), (operator, True)):
+        body = locked.client.get(location, headers=header).text
+        assert [word in body for word in ("models.internal", "/srv/cache")] == [has_address] * 2
+        assert "chunk 0 was not extracted" in body
+    listed = locked.client.get("/v1/corpora/new/jobs", headers=writer).text
+    assert "chunk 0 was not extracted" in listed
+    assert "models.internal" not in listed
+
+
 def test_a_revoked_or_expired_key_is_refused_from_the_next_request_on(locked: Open) -> None:
     text, key = locked.service.keys.add("short", rights=("read",))
     header = {"authorization": f"Bearer {text}"}

@@ -11,6 +11,7 @@ import pytest
 from hlgraph import Document, connect
 from hlgraph.ingest import exports, imports
 from hlgraph.stores.embedded import copying, vectors
+from hlgraph.stores.embedded.text_rows import entries
 from hlgraph.testing.embedder import WordEmbedder
 
 _BATCH = 200  # records
@@ -55,8 +56,20 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(copying, "_NODES", _BATCH)
     monkeypatch.setattr(imports, "_NODES", _BATCH)
     monkeypatch.setattr(imports, "_ROWS", _BATCH)
-    monkeypatch.setattr(exports, "_VECTORS", _BATCH, raising=False)
+    monkeypatch.setattr(imports, "_VECTORS", _BATCH)
+    monkeypatch.setattr(exports, "_VECTORS", _BATCH)
     monkeypatch.setattr(vectors, "_PLACES", _BATCH)
     _peaks(tmp_path / "first", 100)  # imports modules
     small, large = (_peaks(tmp_path / str(count), count) for count in (150, 600))
     assert [after / before < 1.5 for before, after in zip(small, large, strict=True)] == [True, True], (small, large)
+
+
+def test_the_words_that_are_remembered_take_a_few_mebibytes() -> None:
+    """An ingest or an import meets any number of words, and stems the usual ones once."""
+    tracemalloc.start()
+    try:
+        for at in range(0, 60_000, 1_000):
+            assert len(entries([" ".join(f"w{number:x}" for number in range(at, at + 1_000))])) == 1
+        assert tracemalloc.get_traced_memory()[0] < 10 << 20
+    finally:
+        tracemalloc.stop()

@@ -28,7 +28,7 @@ from hlgraph.stores.embedded.rows import publish, select
 from hlgraph.stores.embedded.sqlite import reading
 from hlgraph.subgraph import KINDS
 
-_NODES = 5_000
+_NODES = 2_500
 """Nodes of the sources that are read together; a larger source is read alone."""
 _ROWS = 20_000
 

@@ -30,7 +30,7 @@ _BLOCK = 900  # bytes of a block: it fits into a page of SQLite, with its word a
 _SHORT = 100  # bytes below which a block is written in a wider form rather than followed by another one
 _TEXT_BLOCK = 16_384  # bytes of the entries of a block of "text", before they are compressed
 _MOST = 65_535
-_KNOWN = 200_000  # words whose lines are cached
+_KNOWN = 16_384  # words whose lines are cached
 _K1, _B = 1.2, 0.75
 _LEAST_RARITY = 1e-6  # weight of a word that half of the rows have, as in FTS5
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer, extractive_answer
 from hlgraph.answer.citations import CUT, best_at_the_ends, cost, fitted
+from hlgraph.answer.extractive import is_missing
 from hlgraph.models.prompts import estimated_tokens
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
@@ -96,3 +100,31 @@ def test_without_a_model_the_answer_is_chosen_from_the_whole_of_what_it_is_given
     answer = extractive_answer("Which piece says so?", _FIVE)
     assert len(answer.sentences) == len(answer.citations) > 0
     assert " ".join(item.text for item in answer.sentences) == answer.text
+
+
+def test_the_words_of_an_answer_take_few_steps() -> None:
+    """Calls of functions between the evidence and the text, which a client waits for after the search."""
+    source = Source("s" * 32, "c", "doc:1", "Aldane Bridge", "sum", metadata={"press": "The Valley Post of Tessing"})
+    texts = [
+        f"Mara Quill designed arch {at} of the Aldane Bridge in {1900 + at}, and it was opened." for at in range(20)
+    ]
+    evidence = [
+        replace(_evidence(text, at), source=source, start=100 * at, why={"cosine": 0.6})
+        for at, text in enumerate(texts)
+    ]
+    calls = 0
+
+    def count(frame: object, event: str, _: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        fit = fitted(evidence, 8_000)
+        assert not is_missing("Who designed the Aldane Bridge?", fit.pieces)
+        answer = extractive_answer("Who designed the Aldane Bridge?", fit.pieces)
+    finally:
+        sys.setprofile(before)
+    assert answer.text.startswith("Mara Quill designed arch 0")
+    assert calls < 13_000

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hlgraph.algorithms import similarity
 from hlgraph.algorithms.similarity import Pairs, ThresholdIndex
 from hlgraph.change import VectorBlock
 from hlgraph.chunk import WholeChunker
@@ -22,6 +24,7 @@ from hlgraph.ids import entity_id, source_id
 from hlgraph.ingest import pipeline
 from hlgraph.ingest.delete import delete_sources
 from hlgraph.records import Document, Entity, Extraction, Kind, Mention, Proposition, Relationship
+from hlgraph.resolve import candidates
 from hlgraph.resolve.candidates import SYNONYM_THRESHOLD, SynonymFinder, is_eligible
 from hlgraph.stores.open import open_stores
 from hlgraph.stores.protocols import PullShape, Scope, Stores
@@ -147,6 +150,32 @@ def test_how_entities_are_divided_into_changes_does_not_matter(
         parts, whole = (_pairs(opened.stores, corpus) for corpus in ("parts", "whole"))
     assert parts == whole
     assert whole == pytest.approx(_expected(names), abs=1e-4)
+
+
+def test_all_names_of_a_corpus_are_paired_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pairs that an ingest stores, with half of the comparisons of all names with all names."""
+    words = ("alda", "bren", "corin", "delm", "eska", "farn", "gild", "harn")
+    names = [f"{one} {other}" for one in words for other in words] + ["alda 12", "alda 13"]
+    compared = 0
+    above = similarity._above
+
+    def counted(bounds: tuple[NDArray[np.float32], NDArray[np.float32]], *given: Any, **options: Any) -> Pairs:
+        nonlocal compared
+        compared += len(bounds[0]) * len(bounds[1])
+        return above(bounds, *given, **options)
+
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        pipeline.ingest(_documents(names), "c", stores=opened.stores, steps=_STEPS)
+        monkeypatch.setattr(candidates, "_SAMPLE", 6)
+        monkeypatch.setattr(similarity, "_above", counted)
+        pairs = list(candidates.all_synonyms("c", opened.stores, least=SYNONYM_THRESHOLD))
+        ids = {entity_id("c", name): name for name in names}
+        stored = {pair: round(cosine, 5) for pair, cosine in _pairs(opened.stores).items()}
+        assert {tuple(sorted((ids[a], ids[b]))): cosine for a, b, cosine in pairs} == stored
+    assert len(pairs) > 25
+    assert [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs})
+    assert compared < 0.6 * len(names) ** 2
 
 
 def test_synonyms_go_with_their_entity_and_come_back_with_it(tmp_path: Path) -> None:
