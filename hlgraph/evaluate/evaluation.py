@@ -454,11 +454,11 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
     _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
     options = plan.options
     if options.gold_select and not plan.dataset.questions[0].gold:
-        raise InputError("--gold-select needs supporting passages, and no question names one; leave it out")
+        raise InputError("gold_select=True needs supporting passages, and no question names one; leave it out")
     if options.judging is None:
         return plan
     if not options.is_answered:
-        raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
+        raise InputError("judging: there are no answers to judge; give answers=True, or leave judging out")
     if not plan.judges:
         raise InputError(
             f"{', '.join(options.judging.judges)}: no question has answers to judge by; judge pairwise, or give the questions "
@@ -474,9 +474,7 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
 
 def _check_against(strategies: Sequence[str], against: str | None, *, earlier: Run | None) -> None:
     if against is not None and against not in strategies:
-        raise InputError(
-            f"--against {against!r} is not among the strategies asked; give one of {', '.join(strategies)}"
-        )
+        raise InputError(f"against is {against!r}, which is not asked; give one of {', '.join(strategies)}")
     named = set(strategies) - set(BASELINES) or set(strategies)
     if earlier is not None and not named & set(earlier.outcomes):
         raise InputError(
@@ -490,22 +488,22 @@ def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
     if not way:
         return
     if way not in (WORDS, CHAT):
-        raise UnknownNameError(f"--claims {way!r}: claims are checked by {WORDS} or by {CHAT}; choose one of them")
+        raise UnknownNameError(f"claims is {way!r}; choose {WORDS!r} or {CHAT!r}")
     if not options.is_answered:
-        raise InputError("--claims checks the claims of answers; give --answers, too")
+        raise InputError("claims: those of answers are checked; give answers=True, too")
     if way == CHAT and not settings.models.chat:
         raise InputError(
-            "--claims chat needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
-            "choose --claims words"
+            "claims='chat' needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
+            "choose claims='words'"
         )
 
 
 def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[str, Retriever]) -> None:
     if options.closed_book and not options.is_answered:
-        raise InputError("--closed-book answers without evidence; give --answers, too")
+        raise InputError("closed_book=True answers without evidence; give answers=True, too")
     if options.closed_book and not chat:
         raise InputError(
-            "--closed-book asks a chat model without evidence, and none is configured; name one in HLGRAPH_CHAT or "
+            "closed_book=True asks a chat model without evidence, and none is configured; name one in HLGRAPH_CHAT or "
             "models.chat (such as openai:gpt-4o-mini), or leave it out"
         )
     layers = options.hierarchy if isinstance(options.hierarchy, Mapping) else {}
@@ -519,7 +517,7 @@ def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[st
         if reader.unit is not None and reader.unit not in units_of(retriever):
             raise InputError(f"unit is {reader.unit!r}, and {name} gives {' or '.join(units_of(retriever))} only")
         if not options.is_answered and (given := [option for option in reader.given if option != "diversity"]):
-            raise InputError(f"{', '.join(given)}: an option of the reader of answers; give --answers, too")
+            raise InputError(f"{', '.join(given)}: an option of the reader of answers; give answers=True, too")
         if reader.style not in (None, "plain") and not chat:
             raise InputError(
                 f"style is {reader.style!r}, and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
@@ -547,7 +545,7 @@ def _further(options: EvaluationOptions) -> _Further:
     further = _Further(tuple(name for name in names if name not in others), of_texts, of_layers)
     check_names(further.of_rankings, others=(*answering.NAMES, *LAYERS))
     if of_texts and not options.is_answered:
-        raise InputError(f"{', '.join(of_texts)}: a measure of answers; give --answers, too")
+        raise InputError(f"{', '.join(of_texts)}: a measure of answers; give answers=True, too")
     if of_texts:
         answering.check_texts(of_texts)
     return further
@@ -563,10 +561,10 @@ def _with_gold_select(retrievers: Mapping[str, Retriever], options: EvaluationOp
     if not options.gold_select:
         return dict(retrievers)
     if options.is_answered:
-        raise InputError("--gold-select measures passages, not answers; leave out --answers, or --gold-select")
+        raise InputError("gold_select=True measures passages, not answers; leave answers out, or leave gold_select out")
     chosen_by: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
     if not chosen_by:
-        raise InputError(f"--gold-select: {', '.join(retrievers)} have no Select; name local or global")
+        raise InputError(f"gold_select: {', '.join(retrievers)} have no Select; name local or global")
     return {
         **retrievers,
         **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in chosen_by.items()},

@@ -112,7 +112,7 @@ def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(gra
         (ReaderOptions(k=4, unit="chunk"), True, "has 3 chunks"),
         (ReaderOptions(unit="summary"), True, "unit is 'summary', and chunk gives statement or chunk only"),
         (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
-        (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give --answers, too"),
+        (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give answers=True, too"),
         ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
         ({"chunk": {"k": 1}}, True, "is {'k': 1} .a dict.; give a ReaderOptions"),
         ("chunk", True, "readers is 'chunk' .a str.; give a ReaderOptions, a mapping or None"),
@@ -313,9 +313,9 @@ def test_the_model_alone_is_a_row_and_without_one_the_cell_says_so(graph: HLGrap
     rows = {row[0]: row for row in graph.recipe("graphmpa-table-7", towns).tables()[0].rows}
     assert rows["only the model, without the graph"][1:4] == ("-", "32.1", "no chat model: set HLGRAPH_CHAT")
     assert [rows[name][1] for name in ("only layer 2", "both layers")] == ["hierarchy[layers=summaries]", "hierarchy"]
-    with pytest.raises(InputError, match="--closed-book asks a chat model without evidence, and none is configured"):
+    with pytest.raises(InputError, match="closed_book=True asks a chat model without evidence, and none is configured"):
         graph.evaluate(towns, strategies="chunk", answers=True, closed_book=True)
-    with pytest.raises(InputError, match="--closed-book answers without evidence; give --answers, too"):
+    with pytest.raises(InputError, match="closed_book=True answers without evidence; give answers=True, too"):
         graph.evaluate(towns, strategies="chunk", closed_book=True)
     with pytest.raises(InputError, match="an answer without evidence needs a chat model"):
         graph.answers.closed_book("Who?")
@@ -400,7 +400,7 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
             graph.evaluate(questions)
     with pytest.raises(InputError, match="subsets: only for the folder"):
         graph.evaluate(QUESTIONS, subsets=["dev"])
-    with pytest.raises(InputError, match="needs answers to judge"):
+    with pytest.raises(InputError, match="no answers to judge; give answers=True"):
         graph.evaluate(QUESTIONS, judging=JudgeOptions(judges=("correctness",)))
     with pytest.raises(UnknownNameError):
         graph.evaluate(QUESTIONS, strategies="no such")
