@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from hlgraph.evaluate.runner import (
     chosen,
     counted,
     coverage,
+    documents_of,
     evaluate,
     gold_statements,
     ingest_set,
@@ -60,6 +61,7 @@ from hlgraph.evaluate.statistics import (
 from hlgraph.evaluate.sweep import base_of, knob, with_variants
 from hlgraph.ids import checksum
 from hlgraph.index.hierarchy import HierarchyQuery
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.accounts.ledger import total
 from hlgraph.models.choose import chosen_reranker
 from hlgraph.progress import OnProgress, advance, listening, step
@@ -124,6 +126,7 @@ class EvaluationOptions:
     baseline : an earlier run, or its file
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
+    plans : the readers of strategies whose answers are not asked for but planned, by name
     closed_book : with answers, the chat model also answers without any evidence
     gold_select : also ask each strategy that has a Select with a perfect one
     hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
@@ -149,6 +152,7 @@ class EvaluationOptions:
     baseline: str | Path | Run | None = None
     retrievers: Mapping[str, Retriever] | None = None
     of_corpus: tuple[str, ...] = ()
+    plans: Mapping[str, ReaderOptions] = field(default_factory=dict)
     closed_book: bool = False
     gold_select: bool = False
     hierarchy: Layers | None = None
@@ -239,9 +243,19 @@ class EvaluationPlan:
             coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
+            planned={**layered.planned, **self._planned_extraction(graph)},
         )
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
+
+    def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
+        """Tokens of the extraction by a chat model, as planned, where they were asked for and there is no model."""
+        if graph.settings.models.chat or not set(TOKENS) & set(self.options.of_corpus):
+            return {}
+        batches = replace(graph.batches, chat=answering.UNNAMED)
+        options = IngestOptions(extract="chat", is_chunked=True)
+        plan = batches.plan(documents_of(self.dataset), options)
+        return {"": {name: float(getattr(plan, name)) for name in TOKENS}}
 
     def _undefined(self) -> list[str]:
         """Lines on what was asked for and cannot be measured, because no question has gold."""
@@ -272,7 +286,7 @@ class EvaluationPlan:
         for selector in selectors:
             selector.statements = gold
         results: dict[str, StrategyResult] = {}
-        layered = _Layered({}, {})
+        layered = _Layered({}, {}, {})
         for query, some in _by_layers(self.retrievers, options):
             built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
             if not ready:
@@ -280,6 +294,7 @@ class EvaluationPlan:
             results |= self._searched(watched, ready, tally)
             if answers is not None:
                 answers.ask(ready)
+            layered.plan(graph, self.dataset.questions, retrievers=ready, readers=options.plans)
             layered.add(graph, self.dataset, retrievers=ready, built=built, is_counted=bool(self.further.of_layers))
         ordered = {name: results[name] for name in self.retrievers if name in results}
         report = EvalReport(self.dataset.name, self.dataset.questions, ordered)
@@ -655,10 +670,26 @@ def _prepared(
 
 
 class _Layered(NamedTuple):
-    """By strategy, the parameters of the layers that it searched, and for each question the kinds of its 10 best nodes."""
+    """By strategy, the parameters of the layers that it searched, for each question the kinds of its 10 best nodes, and the tokens
+    of an answer as planned.
+    """
 
     built: dict[str, str]
     kinds: dict[str, list[Counter[Kind]]]
+    planned: dict[str, dict[str, float]]
+
+    def plan(
+        self,
+        graph: HLGraph,
+        questions: Sequence[Question],
+        *,
+        retrievers: Mapping[str, Retriever],
+        readers: Mapping[str, ReaderOptions],
+    ) -> None:
+        """Plan the answers of the retrievers that have a reader."""
+        for name in retrievers.keys() & readers.keys():
+            tokens = answering.planned_tokens(graph, questions, retriever=retrievers[name], reader=readers[name])
+            self.planned[name] = dict(zip(("answer_input_tokens", "answer_output_tokens"), tokens, strict=True))
 
     def add(
         self, graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], built: str, is_counted: bool

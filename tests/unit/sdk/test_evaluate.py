@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import hlgraph
 import hlgraph.models.choose
 from hlgraph import (
     Alignment,
+    AnswerRequest,
     Answers,
     Document,
     Evaluation,
@@ -37,6 +39,7 @@ from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
 from hlgraph.evaluate.judges.report import CRITERIA
 from hlgraph.evaluate.runner import load_run
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
@@ -160,6 +163,27 @@ def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path)
         graph.recipe("proprag-table-2", tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         graph.recipe("proprag-table-1", tmp_path / "nowhere")
+
+
+def test_without_a_chat_model_a_recipe_plans_its_tokens(graph: HLGraph, folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "musique")
+    (run,) = graph.recipe("topg-figure-4", tmp_path).runs
+    figures = graph.recipe("topg-figure-4", tmp_path)
+    rows = {row[0]: row for row in figures.tables()[0].rows}
+    planned = run.results.planned["global[candidates=0]"]
+    assert run.results.answers is None  # only planned: nothing is answered
+    request = AnswerRequest(question=run.results.report.questions[0].text, mode="report")
+    plans = [
+        graph.in_corpus("eval-musique").answers.plan(
+            replace(request, question=question.text), strategy=GlobalRetriever(candidates=0), model="unnamed"
+        )
+        for question in run.results.report.questions
+    ]
+    assert planned["answer_input_tokens"] == sum(plan.input_tokens for plan in plans) / len(plans) > 100
+    assert rows["ToPG-Global, 200 anchors"][2] == f"{planned['answer_input_tokens']:,.0f} (planned)"
+    assert rows["GraphRAG"][2] == "-"
+    (extraction,) = graph.recipe("topg-table-3", tmp_path).tables()
+    assert [row[3].endswith(" (planned)") for row in extraction.rows] == [True, False, False, False]
 
 
 _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
