@@ -6,6 +6,7 @@ that moves a query between two walks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -225,9 +226,12 @@ def query_pagerank(
     seeds = seeds.astype(np.float32) if tolerance >= _SINGLE else seeds
     follow = _one_step(graph, attraction, walk) if is_one else _many_steps(graph, attraction, walk, like=seeds)
     scores: NDArray[np.floating] = seeds
+    starts = np.nonzero(seeds)
+    weights = seeds[starts]
     for iteration in range(1, max_iterations + 1):
         following = follow(scores)
-        following += (1 - following.sum(axis=0)) * seeds
+        missing = 1 - following.sum(axis=0)
+        following[starts] += (missing if is_one else missing[starts[1]]) * weights
         change = float(np.abs(following - scores).sum(axis=0).max(initial=0.0))
         scores = following
         if change <= tolerance:
@@ -486,12 +490,14 @@ def refined_query(
             f"origins has the shape {origins.shape}, pruned {pruned.shape} and node {node.shape}; they must be (c, d), (c, d) "
             "and (d,), with c at least 1"
         )
-    for name, values in (("origins", origins), ("node", node), ("pruned", pruned)):
-        check.finite(name, values)
+    count = len(origins)
     query: NDArray[np.float64] = (
-        weights.origin * origins.mean(axis=0, dtype=np.float64)
+        weights.origin * (np.add.reduce(origins, axis=0, dtype=np.float64) / count)
         + weights.positive * node.astype(np.float64)
-        - weights.negative * pruned.mean(axis=0, dtype=np.float64)
+        - weights.negative * (np.add.reduce(pruned, axis=0, dtype=np.float64) / count)
     )
-    length = float(np.linalg.norm(query))
+    length = math.sqrt(query.dot(query))
+    if not math.isfinite(length):
+        for name, values in (("origins", origins), ("node", node), ("pruned", pruned)):
+            check.finite(name, values)
     return query / length if length > 0 else query

@@ -83,6 +83,29 @@ class CountedTexts:
         rows = np.array([self._rows[text] for text in texts], dtype=np.intp)
         return WordCounts(self._counts.counts[rows], self._counts.lengths[rows])
 
+    def narrowed(self, terms: Sequence[str]) -> CountedTexts | None:
+        """The counts of some of the terms, such as those of a part of the question; None if it has others."""
+        columns = {term: at for at, term in enumerate(self._terms)}
+        if not columns.keys() >= set(terms):
+            return None
+        return _NarrowedTexts(self, np.array([columns[term] for term in terms], dtype=np.intp))
+
+
+class _NarrowedTexts(CountedTexts):
+    """Counts of some terms of other counted texts, which count a text once for all of them."""
+
+    def __init__(self, whole: CountedTexts, columns: NDArray[np.intp]) -> None:
+        self._whole, self._columns = whole, columns
+
+    def of(self, texts: Sequence[str]) -> WordCounts:
+        """See :meth:`CountedTexts.of`."""
+        counted = self._whole.of(texts)
+        return counted._replace(counts=counted.counts[np.ix_(np.arange(len(texts)), self._columns)])
+
+    def narrowed(self, terms: Sequence[str]) -> CountedTexts | None:  # noqa: ARG002
+        """None: only the texts of a whole question are narrowed."""
+        return None
+
 
 def count_words(terms: Sequence[str], texts: Sequence[str]) -> WordCounts:
     """How often each text contains each term; time and memory linear in the length of the texts.

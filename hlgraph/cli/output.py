@@ -342,9 +342,9 @@ def bulk_lines(report: BulkReport) -> list[str]:
 
 # Parameters of the SDK that have an option of the same name, with - for _.
 _SAME = """
-adapt against by context_tokens delete_missing diversity encoding explain extract extractions format k least_support level
-max_bytes max_levels max_size missing mode resolution search_mode seed spacy_model strategy style summaries tabular trials
-unit unsupported verify where workers
+adapt against answers by claims closed_book context_tokens delete_missing diversity encoding explain extract extractions format
+gold_select k least_support level max_bytes max_levels max_size missing mode resolution search_mode seed spacy_model strategy style
+summaries tabular trials unit unsupported verify where workers
 """
 SAME = frozenset(_SAME.split())
 OTHER = {
@@ -352,6 +352,7 @@ OTHER = {
     "is_chunked": "--chunked",
     "choices": "--choice",
     "budget": "--max-tokens or --max-usd",
+    "judging": "--judge",
     "question": "QUESTION",
     "sources": "PATH",
     "uris": "URI",

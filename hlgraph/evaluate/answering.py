@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.answer.answering import AnswerMode, AnswerStyle
+from hlgraph.answer.answering import AnswerMode, AnswerRequest, AnswerStyle
 from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, fitted
 from hlgraph.answer.extractive import Expected, expected
 from hlgraph.errors import BudgetError, HLGraphError, InputError
@@ -255,6 +255,35 @@ class AnswerReport(NamedTuple):
     questions: tuple[Question, ...]
     strategies: Mapping[str, Answered]
     intervals: Mapping[str, Mapping[str, Interval]]
+
+
+def planned_tokens(
+    graph: HLGraph, questions: Sequence[Question], *, retriever: Retriever, reader: ReaderOptions
+) -> tuple[float, float]:
+    """Input and output tokens of an answer by a chat model, the mean of the questions, as planned: no model is called.
+
+    Parameters
+    ----------
+    graph : the corpus
+    questions : at least one
+    retriever : finds the evidence
+    reader : what the reader would be given, and how it would answer
+    """
+    mode = reader.mode or "short"
+    style = reader.style or ("plain" if mode == "report" else "reason")
+    tokens = reader.context_tokens or CONTEXT_TOKENS
+    spent = np.zeros((len(questions), 2))
+    for at, question in enumerate(questions):
+        request = AnswerRequest(question=question.text, mode=mode, k=reader.k, context_tokens=tokens, style=style)
+        of_search = {"unit": reader.unit, "diversity": reader.diversity}
+        plan = graph.answers.plan(request, strategy=retriever, **of_search, model=UNNAMED)  # type: ignore[arg-type]
+        spent[at] = plan.input_tokens, plan.output_tokens
+    sent, replied = spent.mean(axis=0).tolist()
+    return sent, replied
+
+
+UNNAMED = "unnamed"
+"""The name of the chat model of a plan where none is configured."""
 
 
 class Answering:

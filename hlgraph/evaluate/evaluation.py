@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -31,6 +31,7 @@ from hlgraph.evaluate.runner import (
     chosen,
     counted,
     coverage,
+    documents_of,
     evaluate,
     gold_statements,
     ingest_set,
@@ -60,6 +61,7 @@ from hlgraph.evaluate.statistics import (
 from hlgraph.evaluate.sweep import base_of, knob, with_variants
 from hlgraph.ids import checksum
 from hlgraph.index.hierarchy import HierarchyQuery
+from hlgraph.ingest.options import IngestOptions
 from hlgraph.models.accounts.ledger import total
 from hlgraph.models.choose import chosen_reranker
 from hlgraph.progress import OnProgress, advance, listening, step
@@ -124,6 +126,7 @@ class EvaluationOptions:
     baseline : an earlier run, or its file
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
     of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
+    plans : the readers of strategies whose answers are not asked for but planned, by name
     closed_book : with answers, the chat model also answers without any evidence
     gold_select : also ask each strategy that has a Select with a perfect one
     hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
@@ -149,6 +152,7 @@ class EvaluationOptions:
     baseline: str | Path | Run | None = None
     retrievers: Mapping[str, Retriever] | None = None
     of_corpus: tuple[str, ...] = ()
+    plans: Mapping[str, ReaderOptions] = field(default_factory=dict)
     closed_book: bool = False
     gold_select: bool = False
     hierarchy: Layers | None = None
@@ -239,9 +243,19 @@ class EvaluationPlan:
             coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
+            planned={**layered.planned, **self._planned_extraction(graph)},
         )
         evaluation = _compared(evaluation, self.earlier, sections=sections)
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
+
+    def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
+        """Tokens of the extraction by a chat model, as planned, where they were asked for and there is no model."""
+        if graph.settings.models.chat or not set(TOKENS) & set(self.options.of_corpus):
+            return {}
+        batches = replace(graph.batches, chat=answering.UNNAMED)
+        options = IngestOptions(extract="chat", is_chunked=True)
+        plan = batches.plan(documents_of(self.dataset), options)
+        return {"": {name: float(getattr(plan, name)) for name in TOKENS}}
 
     def _undefined(self) -> list[str]:
         """Lines on what was asked for and cannot be measured, because no question has gold."""
@@ -272,7 +286,7 @@ class EvaluationPlan:
         for selector in selectors:
             selector.statements = gold
         results: dict[str, StrategyResult] = {}
-        layered = _Layered({}, {})
+        layered = _Layered({}, {}, {})
         for query, some in _by_layers(self.retrievers, options):
             built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
             if not ready:
@@ -280,6 +294,7 @@ class EvaluationPlan:
             results |= self._searched(watched, ready, tally)
             if answers is not None:
                 answers.ask(ready)
+            layered.plan(graph, self.dataset.questions, retrievers=ready, readers=options.plans)
             layered.add(graph, self.dataset, retrievers=ready, built=built, is_counted=bool(self.further.of_layers))
         ordered = {name: results[name] for name in self.retrievers if name in results}
         report = EvalReport(self.dataset.name, self.dataset.questions, ordered)
@@ -454,11 +469,11 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
     _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
     options = plan.options
     if options.gold_select and not plan.dataset.questions[0].gold:
-        raise InputError("--gold-select needs supporting passages, and no question names one; leave it out")
+        raise InputError("gold_select=True needs supporting passages, and no question names one; leave it out")
     if options.judging is None:
         return plan
     if not options.is_answered:
-        raise InputError("--judge needs answers to judge; add --answers, or leave out --judge")
+        raise InputError("judging: there are no answers to judge; give answers=True, or leave judging out")
     if not plan.judges:
         raise InputError(
             f"{', '.join(options.judging.judges)}: no question has answers to judge by; judge pairwise, or give the questions "
@@ -474,9 +489,7 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
 
 def _check_against(strategies: Sequence[str], against: str | None, *, earlier: Run | None) -> None:
     if against is not None and against not in strategies:
-        raise InputError(
-            f"--against {against!r} is not among the strategies asked; give one of {', '.join(strategies)}"
-        )
+        raise InputError(f"against is {against!r}, which is not asked; give one of {', '.join(strategies)}")
     named = set(strategies) - set(BASELINES) or set(strategies)
     if earlier is not None and not named & set(earlier.outcomes):
         raise InputError(
@@ -490,22 +503,22 @@ def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
     if not way:
         return
     if way not in (WORDS, CHAT):
-        raise UnknownNameError(f"--claims {way!r}: claims are checked by {WORDS} or by {CHAT}; choose one of them")
+        raise UnknownNameError(f"claims is {way!r}; choose {WORDS!r} or {CHAT!r}")
     if not options.is_answered:
-        raise InputError("--claims checks the claims of answers; give --answers, too")
+        raise InputError("claims: those of answers are checked; give answers=True, too")
     if way == CHAT and not settings.models.chat:
         raise InputError(
-            "--claims chat needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
-            "choose --claims words"
+            "claims='chat' needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
+            "choose claims='words'"
         )
 
 
 def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[str, Retriever]) -> None:
     if options.closed_book and not options.is_answered:
-        raise InputError("--closed-book answers without evidence; give --answers, too")
+        raise InputError("closed_book=True answers without evidence; give answers=True, too")
     if options.closed_book and not chat:
         raise InputError(
-            "--closed-book asks a chat model without evidence, and none is configured; name one in HLGRAPH_CHAT or "
+            "closed_book=True asks a chat model without evidence, and none is configured; name one in HLGRAPH_CHAT or "
             "models.chat (such as openai:gpt-4o-mini), or leave it out"
         )
     layers = options.hierarchy if isinstance(options.hierarchy, Mapping) else {}
@@ -519,7 +532,7 @@ def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[st
         if reader.unit is not None and reader.unit not in units_of(retriever):
             raise InputError(f"unit is {reader.unit!r}, and {name} gives {' or '.join(units_of(retriever))} only")
         if not options.is_answered and (given := [option for option in reader.given if option != "diversity"]):
-            raise InputError(f"{', '.join(given)}: an option of the reader of answers; give --answers, too")
+            raise InputError(f"{', '.join(given)}: an option of the reader of answers; give answers=True, too")
         if reader.style not in (None, "plain") and not chat:
             raise InputError(
                 f"style is {reader.style!r}, and no chat model is configured; name one in HLGRAPH_CHAT or models.chat (such as "
@@ -547,7 +560,7 @@ def _further(options: EvaluationOptions) -> _Further:
     further = _Further(tuple(name for name in names if name not in others), of_texts, of_layers)
     check_names(further.of_rankings, others=(*answering.NAMES, *LAYERS))
     if of_texts and not options.is_answered:
-        raise InputError(f"{', '.join(of_texts)}: a measure of answers; give --answers, too")
+        raise InputError(f"{', '.join(of_texts)}: a measure of answers; give answers=True, too")
     if of_texts:
         answering.check_texts(of_texts)
     return further
@@ -563,10 +576,10 @@ def _with_gold_select(retrievers: Mapping[str, Retriever], options: EvaluationOp
     if not options.gold_select:
         return dict(retrievers)
     if options.is_answered:
-        raise InputError("--gold-select measures passages, not answers; leave out --answers, or --gold-select")
+        raise InputError("gold_select=True measures passages, not answers; leave answers out, or leave gold_select out")
     chosen_by: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
     if not chosen_by:
-        raise InputError(f"--gold-select: {', '.join(retrievers)} have no Select; name local or global")
+        raise InputError(f"gold_select: {', '.join(retrievers)} have no Select; name local or global")
     return {
         **retrievers,
         **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in chosen_by.items()},
@@ -657,10 +670,26 @@ def _prepared(
 
 
 class _Layered(NamedTuple):
-    """By strategy, the parameters of the layers that it searched, and for each question the kinds of its 10 best nodes."""
+    """By strategy, the parameters of the layers that it searched, for each question the kinds of its 10 best nodes, and the tokens
+    of an answer as planned.
+    """
 
     built: dict[str, str]
     kinds: dict[str, list[Counter[Kind]]]
+    planned: dict[str, dict[str, float]]
+
+    def plan(
+        self,
+        graph: HLGraph,
+        questions: Sequence[Question],
+        *,
+        retrievers: Mapping[str, Retriever],
+        readers: Mapping[str, ReaderOptions],
+    ) -> None:
+        """Plan the answers of the retrievers that have a reader."""
+        for name in retrievers.keys() & readers.keys():
+            tokens = answering.planned_tokens(graph, questions, retriever=retrievers[name], reader=readers[name])
+            self.planned[name] = dict(zip(("answer_input_tokens", "answer_output_tokens"), tokens, strict=True))
 
     def add(
         self, graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], built: str, is_counted: bool

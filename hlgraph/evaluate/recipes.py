@@ -422,7 +422,9 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
             digits = 0 if metric in _NUMBERS else 1
             cells += ["-" if published is None else f"{published:,.{digits}f}"] if metric in given else []
             if here is None:
-                shown = (_lack(run, row, key, metric=metric) or "-", "")
+                planned = run.results.planned.get(key, {}).get(metric) if key or row.of == "corpus" else None
+                lack = _lack(run, row, key, metric=metric) or "-"
+                shown = (lack if planned is None else f"{planned:,.0f} (planned)", "")
             else:
                 shown = (f"{here.mean:,.0f}", "") if metric in _NUMBERS else interval_cells(here)
             cells += shown[:1] if metric in _NUMBERS else shown
@@ -697,17 +699,20 @@ def _options(
     can_be_run = {row.name for row in asked_rows(recipe, has_chat=has_chat)}
     rows = {name: row for name, row in asked_as(recipe).items() if name in can_be_run}
     against = rows.get(recipe.against)
-    needs_answers = bool(of_answers) or options.judging is not None
+    costs = set() if has_chat else of_answers & set(COSTS)
+    needs_answers = bool(of_answers - costs) or options.judging is not None
     questions = load(place, limit=options.limit, subsets=options.subsets).questions if needs_answers else ()
     is_answered = any(question.answers for question in questions)
     usual = options.readers if isinstance(options.readers, ReaderOptions) else ReaderOptions()
     readers = {**dict.fromkeys(BASELINES, usual), **{row.key: row.reader.over(usual) for row in rows.values()}}
+    plans = {row.key: readers[row.key] for row in rows.values()} if costs else {}
     if not is_answered:
         readers = {name: ReaderOptions(diversity=reader.diversity) for name, reader in readers.items()}
     return replace(
         options,
         retrievers={row.key: row.retriever for row in rows.values()},
         readers=readers,
+        plans=plans,
         preset=recipe.preset,
         limit=options.limit if recipe.has_strategies else 1,
         of_corpus=tuple(metric for metric in metrics if metric in OF_CORPUS),

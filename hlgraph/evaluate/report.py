@@ -89,6 +89,7 @@ class Evaluation:
     warnings : lines on runs of other systems that lack questions
     ingested : the report of the ingest; None if the corpus was used as it is
     of_corpus : figures of the corpus that were asked for, by name
+    planned : tokens of a chat model that a plan expects, by strategy (of the corpus: empty) and measure, where none was asked
     coverage : by strategy, what is retrieved for questions without gold; empty if they have gold
     """
 
@@ -107,6 +108,7 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     ingested: Report | None = None
     of_corpus: Mapping[str, Interval] = field(default_factory=dict)
+    planned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
 
     @property
@@ -260,6 +262,7 @@ def as_tree(results: Evaluation) -> dict[str, object]:
             if not results.of_corpus
             else {"of_corpus": {name: list(each) for name, each in results.of_corpus.items()}}
         ),
+        **({"planned": {name: dict(each) for name, each in results.planned.items()}} if results.planned else {}),
         **({"coverage": {name: item._asdict() for name, item in results.coverage.items()}} if results.coverage else {}),
         "sections": [
             {

@@ -545,13 +545,16 @@ def ingest_set(graph: HLGraph, dataset: Dataset) -> Report:
     dataset : the set
     """
     files = tuple(str(path) for path in dataset.extractions)
-    documents = (
-        Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
-        for passage in read_passages(dataset.passages_path)
-    )
+    documents = documents_of(dataset)
     return graph.ingest(
         documents, extract="precomputed" if files else "local", extractions=files, missing="local", is_chunked=True
     )
+
+
+def documents_of(dataset: Dataset) -> Iterator[Document]:
+    """The passages of an evaluation set as they are ingested."""
+    for passage in read_passages(dataset.passages_path):
+        yield Document(f"{PREFIX}{passage.id}", passage.text, passage.title, passage.metadata, key=passage.id)
 
 
 def searches(

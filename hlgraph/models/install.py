@@ -316,7 +316,11 @@ def _install(
                 label = _SOURCES[source](known, staged)
             else:
                 label = _from_folder(Path(source), staged, kind=kind)
-            _finish(staged, label, kind=kind, known=known)
+            try:
+                _finish(staged, label, kind=kind, known=known)
+            except ModelError as error:  # it names the given folder, not the one for the time of the installation
+                error.args = (str(error).replace(str(staged), label),)
+                raise
             _place(staged, root / name, Path(scratch) / "replaced")
     model = _read(root / name)
     if model is None:

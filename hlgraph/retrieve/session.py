@@ -210,6 +210,7 @@ class Session:
         self._searches: dict[Search, list[Hit]] = {}
         self._ahead: dict[Search, list[Hit]] = {}  # sent in advance and not requested yet
         self._words: CountedTexts | None = None
+        self._wider: Session | None = None  # whose question this one's is a part of
         self.reranked: dict[tuple[str, Kind, tuple[str, ...]], tuple[list[Hit], dict[str, float]]] = {}
         self._entities: tuple[str, ...] | None = None
         self._groups: Aliases | None = None  # of a caller
@@ -354,9 +355,10 @@ class Session:
 
     @property
     def words(self) -> CountedTexts:
-        """Counts of the question's content words in texts, shared by all steps: each text is counted once per question."""
+        """Counts of the question's content words in texts: each text is counted once for the question and all its parts."""
         if self._words is None:
-            self._words = CountedTexts(list(dict.fromkeys(content_words(self.request.question))))
+            terms = list(dict.fromkeys(content_words(self.request.question)))
+            self._words = (self._wider and self._wider.words.narrowed(terms)) or CountedTexts(terms)
         return self._words
 
     def rerank(
@@ -611,7 +613,7 @@ class Session:
         other = copy.copy(self)
         other.request = replace(self.request, question=question)
         other._cosines, other.round_trips, other.keywords, other.subqueries = {}, 0, None, {}
-        other.route, other._words = "", None
+        other.route, other._words, other._wider = "", None, self._wider or self
         try:
             yield other
         finally:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hlgraph.models.protocols import ChatModel
     from hlgraph.records import Answer
     from hlgraph.retrieve import SearchResult
+    from hlgraph.retrieve.request import Unit
     from hlgraph.retrieve.retriever import Retriever
     from hlgraph.settings import Settings
     from hlgraph.stores.protocols import Stores
@@ -149,6 +150,9 @@ class Answers:
         *,
         strategy: str | Retriever = "auto",
         where: AnyWhere | None = None,
+        unit: Unit | None = None,
+        diversity: float | None = None,
+        model: str = "",
     ) -> AnswerPlan:
         """The cost of an answer by the chat model in calls, tokens, money and time. Calls no model and writes nothing.
 
@@ -157,7 +161,8 @@ class Answers:
         Parameters
         ----------
         request : the question, and how it would be answered
-        strategy, where : as for :meth:`hlgraph.HLGraph.answer`
+        strategy, where, unit, diversity : as for :meth:`hlgraph.HLGraph.answer`
+        model : name of the chat model that would be asked; empty: the one that the settings name
 
         Returns
         -------
@@ -172,8 +177,8 @@ class Answers:
         from hlgraph.retrieve import SearchRequest, search
 
         asked = SearchRequest(request.question, self.settings.corpus, request.evidence_count, where=parsed(where))
-        asked = replace(asked, caller=Caller(operates=True))
-        with planning_executor(self.models.chat_asked_for, self.settings) as executor:
+        asked = replace(asked, caller=Caller(operates=True), unit=unit, diversity=diversity)
+        with planning_executor(model or self.models.chat_asked_for, self.settings) as executor:
             rehearsal = Rehearsal(executor)
             names: list[str] = []
 

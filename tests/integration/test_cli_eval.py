@@ -151,9 +151,9 @@ def test_claims_of_answers_are_checked_by_words_and_wrong_calls_are_refused_firs
     measures = re.findall(r"^chunk +(\w+) +1 +\d+\.\d\d ", out.partition("claims, split")[2], flags=re.MULTILINE)
     assert measures == [item.name for item in fields(ClaimScores)]
     for way, options, reason in (
-        ("words", (), "--claims checks the claims of answers; give --answers, too"),
+        ("words", (), "--claims: those of answers are checked; give --answers, too"),
         ("chat", ("--answers",), "--claims chat needs a chat model; name it in HLGRAPH_CHAT"),
-        ("guess", ("--answers",), "choose one of them"),
+        ("guess", ("--answers",), "--claims is 'guess'; choose 'words' or 'chat'"),
     ):
         code, out, err = call(*base, way, *options)
         assert (code, out) == (2, "")
@@ -253,7 +253,7 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     assert "asked 2 questions and this one 3, 1 of them are in only one run: q3" in err
     assert "ask at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
     assert (
-        "--against 'topic' is not among the strategies asked"
+        "--against is 'topic', which is not asked; give one of"
         in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
     )
     assert "no measure 'ndcg@10'" in call("eval", place / "small", "--metrics", "ndcg@10")[2]

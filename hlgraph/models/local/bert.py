@@ -566,9 +566,10 @@ class _Builder:
             want in (None, got) for want, got in zip(shape, tensor.shape, strict=True)
         )
         if not fits or tensor.dtype not in _ONNX_TYPES:
+            wanted = ", ".join("any" if size is None else str(size) for size in shape)
             raise ModelError(
-                f"{self._location}: the tensor {name} is {tensor.dtype} {tensor.shape}, but config.json says"
-                f" {shape} (None: any) of {', '.join(_ONNX_TYPES)}; download the model again"
+                f"{self._location}: the tensor {name} is {tensor.dtype} {tensor.shape}, but config.json says ({wanted}) of "
+                f"{', '.join(_ONNX_TYPES)}; download the model again"
             )
         if name not in self._initializers:
             proto = self._onnx.TensorProto(name=name, data_type=_ONNX_TYPES[tensor.dtype], dims=tensor.shape)

@@ -5,9 +5,11 @@ Select decides which suggestions are kept, Eval whether they are enough, NextQ w
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.algorithms import check
@@ -114,19 +116,42 @@ class ScoreSelector(Selector):
     def select(self, question: str, suggestions: Sequence[Suggestion], *, collected: Sequence[str]) -> list[str]:  # noqa: ARG002
         """See :class:`Selector`."""
         order = sorted(suggestions, key=lambda suggestion: (-suggestion.score, suggestion.id))
-        texts = [_words(text) for text in collected]
+        texts = _indexed(tuple(collected))
+        new: list[frozenset[str]] = []
         kept: list[str] = []
         for suggestion in order:
             if len(kept) == self.keep or suggestion.score < self.margin * order[0].score:
                 break
             said = _words(suggestion.text)
-            if max(map(len, map(said.intersection, texts)), default=0) < _SAME * len(said):
+            least = math.ceil(_SAME * len(said))
+            if said and not any(len(said & words) >= least for words in (*new, *texts.similar(said, least))):
                 kept.append(suggestion.id)
-                texts.append(said)
+                new.append(said)
         return kept
 
 
 _SAME = 0.8
+
+
+class _Texts(NamedTuple):
+    """The content words of texts, and for each word the texts that have it."""
+
+    words: list[frozenset[str]]
+    having: dict[str, list[int]]
+
+    def similar(self, said: frozenset[str], least: int) -> list[frozenset[str]]:
+        """The words of the texts that may have ``least`` of some words: such a text has one of the rarest."""
+        rarest = sorted((self.having.get(word, []) for word in said), key=len)[: len(said) - least + 1]
+        return [self.words[at] for at in set(chain.from_iterable(rarest))]
+
+
+@cached_by_text(4)  # one collection is compared with the suggestions of every part of a cycle
+def _indexed(texts: tuple[str, ...]) -> _Texts:
+    indexed = _Texts([_words(text) for text in texts], {})
+    for at, words in enumerate(indexed.words):
+        for word in words:
+            indexed.having.setdefault(word, []).append(at)
+    return indexed
 
 
 @cached_by_text(2_000)

@@ -122,13 +122,22 @@ class Horizon:
         NDArray
             Shape (w, n).
         """
-        weights = np.stack([np.isin(self.ids, list(some)) for some in seeds]).astype(np.float64)
+        weights = np.zeros((len(seeds), len(self.ids)))
+        rows = np.repeat(np.arange(len(seeds)), [len(some) for some in seeds])
+        named = np.array([item for some in seeds for item in some], dtype=self.ids.dtype)
+        at = self.places(named)
+        weights[rows[at >= 0], at[at >= 0]] = 1
         # Row by row: a matrix product would start the BLAS threads for very little work.
         asked = np.asarray(vectors, dtype=np.float64)[:, np.newaxis]
         cosines = np.vecdot(self.vectors.astype(np.float64), asked)
         tau, theta = walk.attraction(self.calibration)
         walk = replace(walk, temperature=tau, threshold=theta)
         return query_pagerank(self.graph, cosines, seed_weights=weights, walk=walk, tolerance=tolerance).scores
+
+    def places(self, ids: NDArray[np.str_]) -> NDArray[np.intp]:
+        """The place of each of some statements among ``ids``; -1 for one that is not there."""
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[at] == ids, at, -1) if len(self.ids) else np.full(len(ids), -1)
 
     def drawn_by(self, walk: QueryWalk) -> dict[str, Scalar]:
         """The parameters of a question-guided walk, for an explanation: tau and theta."""

@@ -242,12 +242,13 @@ class GlobalRetriever:
                 step.count = len(around.ids)
                 step.details = {"walkers": len(every), "extraction": self.extraction.fingerprint}
                 step.details |= around.drawn_by(self.walk)
+            taken = around.places(np.array(list(anchors.kept)))
             ends = np.cumsum([len(part) for part in walkers])
             for part, end in zip(walkers, ends.tolist(), strict=True):
                 rows = slice(end - len(part), end)
                 if part:
-                    explored.append(_Explored(around, part, asked[rows], shares[rows]))
-        best = [each.best(self.suggestions, without=anchors.kept) for each in explored]
+                    explored.append(_Explored(around, part, asked[rows], shares[rows], taken[taken >= 0]))
+        best = [each.best(self.suggestions) for each in explored]
         texts = texts_of(session, sorted({item for some in best for item, _ in some}))
         for each, some in zip(explored, best, strict=True):
             each.suggested = [Suggestion(item, texts[item], share) for item, share in some if item in texts]
@@ -349,6 +350,7 @@ class _Explored:
     walkers : ids of the w statements at which a walk began
     vectors : shape (w, d), their queries
     shares : shape (w, n)
+    taken : places of the statements that are anchors already
     suggested : the suggestions, best first
     """
 
@@ -356,22 +358,13 @@ class _Explored:
     walkers: Sequence[str]
     vectors: Vector
     shares: Vector
+    taken: NDArray[np.intp]
     suggested: list[Suggestion] = field(default_factory=list)
 
-    def best(self, k: int, *, without: Mapping[str, int]) -> list[tuple[str, float]]:
-        """The statements with the highest sums of shares.
-
-        Parameters
-        ----------
-        k : maximum number of statements
-        without : ids to leave out
-
-        Returns
-        -------
-        list of (id, sum)
-        """
+    def best(self, k: int) -> list[tuple[str, float]]:
+        """At most k statements that are no anchors, those with the highest sums of shares, each with its sum."""
         total = self.shares.sum(axis=0)
-        total[np.isin(self.around.ids, list(without))] = 0.0
+        total[self.taken] = 0.0
         return best_of(self.around.ids, total, k=k)
 
     def _of(self, item: str) -> Vector:

@@ -103,3 +103,17 @@ def test_texts_counted_once_or_joined_have_the_counts_of_the_texts(texts: list[s
 @given(_TEXT)
 def test_words_are_those_of_the_one_expression(text: str) -> None:
     assert words(text) == slow_words(text)
+
+
+@given(st.lists(_TEXT, max_size=6), st.lists(_TEXT, max_size=3))
+def test_the_parts_of_a_question_share_its_counts(texts: list[str], more: list[str]) -> None:
+    terms = list(dict.fromkeys(word for text in [*texts, *TEXTS] for word in content_words(text)))
+    whole, part = CountedTexts(terms), terms[::-2]
+    narrowed = whole.narrowed(part)
+    assert narrowed is not None
+    for some in (texts, [*more, *texts]):
+        found, alone = narrowed.of(some), count_words(part, some)
+        assert found.counts.tolist() == alone.counts.tolist()
+        assert found.lengths.tolist() == alone.lengths.tolist()
+    assert len(whole._rows) == len({*texts, *more})  # each text was counted once, for the question too
+    assert whole.narrowed(["nowhere-else"]) is None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from extractors import sentence_extractor
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hlgraph
 from hlgraph.algorithms.query_walk import QueryWalk
@@ -383,6 +385,21 @@ def test_rules_keep_few_and_close_and_new() -> None:
     assert ScoreSelector(keep=3, margin=0).select("", _THREE, collected=[DREW]) == ["b", "c"]
     assert ScoreSelector(keep=1).select("", _THREE, collected=[]) == ["a"]
     assert ScoreSelector().select("", [], collected=[]) == []
+
+
+_WORD = st.sampled_from(["quill", "bridge", "aldane", "ferry", "orne", "mill", "dam", "tessing", "river"])
+_SAID = st.lists(_WORD, max_size=7).map(" ".join)
+
+
+@given(st.lists(_SAID, max_size=12), st.lists(_SAID, max_size=8))
+def test_rules_keep_what_no_text_has_said_to_four_fifths(suggested: list[str], collected: list[str]) -> None:
+    texts, kept = [{*text.split()} for text in collected], []
+    for at, text in enumerate(suggested):  # as it is defined: every text is compared
+        if max((len({*text.split()} & other) for other in texts), default=0) < 0.8 * len({*text.split()}):
+            kept.append(f"{at:02}")
+            texts.append({*text.split()})
+    suggestions = [Suggestion(f"{at:02}", text, 1.0) for at, text in enumerate(suggested)]
+    assert ScoreSelector(keep=len(suggested) or 1).select("", suggestions, collected=collected) == kept
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import hlgraph
 import hlgraph.models.choose
 from hlgraph import (
     Alignment,
+    AnswerRequest,
     Answers,
     Document,
     Evaluation,
@@ -37,6 +39,7 @@ from hlgraph.evaluate.evaluation import EvaluationOptions, run_evaluation
 from hlgraph.evaluate.judges.report import CRITERIA
 from hlgraph.evaluate.runner import load_run
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
@@ -112,7 +115,7 @@ def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(gra
         (ReaderOptions(k=4, unit="chunk"), True, "has 3 chunks"),
         (ReaderOptions(unit="summary"), True, "unit is 'summary', and chunk gives statement or chunk only"),
         (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
-        (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give --answers, too"),
+        (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give answers=True, too"),
         ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
         ({"chunk": {"k": 1}}, True, "is {'k': 1} .a dict.; give a ReaderOptions"),
         ("chunk", True, "readers is 'chunk' .a str.; give a ReaderOptions, a mapping or None"),
@@ -160,6 +163,27 @@ def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path)
         graph.recipe("proprag-table-2", tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         graph.recipe("proprag-table-1", tmp_path / "nowhere")
+
+
+def test_without_a_chat_model_a_recipe_plans_its_tokens(graph: HLGraph, folder: Path, tmp_path: Path) -> None:
+    folder.rename(tmp_path / "musique")
+    (run,) = graph.recipe("topg-figure-4", tmp_path).runs
+    figures = graph.recipe("topg-figure-4", tmp_path)
+    rows = {row[0]: row for row in figures.tables()[0].rows}
+    planned = run.results.planned["global[candidates=0]"]
+    assert run.results.answers is None  # only planned: nothing is answered
+    request = AnswerRequest(question=run.results.report.questions[0].text, mode="report")
+    plans = [
+        graph.in_corpus("eval-musique").answers.plan(
+            replace(request, question=question.text), strategy=GlobalRetriever(candidates=0), model="unnamed"
+        )
+        for question in run.results.report.questions
+    ]
+    assert planned["answer_input_tokens"] == sum(plan.input_tokens for plan in plans) / len(plans) > 100
+    assert rows["ToPG-Global, 200 anchors"][2] == f"{planned['answer_input_tokens']:,.0f} (planned)"
+    assert rows["GraphRAG"][2] == "-"
+    (extraction,) = graph.recipe("topg-table-3", tmp_path).tables()
+    assert [row[3].endswith(" (planned)") for row in extraction.rows] == [True, False, False, False]
 
 
 _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
@@ -313,9 +337,9 @@ def test_the_model_alone_is_a_row_and_without_one_the_cell_says_so(graph: HLGrap
     rows = {row[0]: row for row in graph.recipe("graphmpa-table-7", towns).tables()[0].rows}
     assert rows["only the model, without the graph"][1:4] == ("-", "32.1", "no chat model: set HLGRAPH_CHAT")
     assert [rows[name][1] for name in ("only layer 2", "both layers")] == ["hierarchy[layers=summaries]", "hierarchy"]
-    with pytest.raises(InputError, match="--closed-book asks a chat model without evidence, and none is configured"):
+    with pytest.raises(InputError, match="closed_book=True asks a chat model without evidence, and none is configured"):
         graph.evaluate(towns, strategies="chunk", answers=True, closed_book=True)
-    with pytest.raises(InputError, match="--closed-book answers without evidence; give --answers, too"):
+    with pytest.raises(InputError, match="closed_book=True answers without evidence; give answers=True, too"):
         graph.evaluate(towns, strategies="chunk", closed_book=True)
     with pytest.raises(InputError, match="an answer without evidence needs a chat model"):
         graph.answers.closed_book("Who?")
@@ -400,7 +424,7 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
             graph.evaluate(questions)
     with pytest.raises(InputError, match="subsets: only for the folder"):
         graph.evaluate(QUESTIONS, subsets=["dev"])
-    with pytest.raises(InputError, match="needs answers to judge"):
+    with pytest.raises(InputError, match="no answers to judge; give answers=True"):
         graph.evaluate(QUESTIONS, judging=JudgeOptions(judges=("correctness",)))
     with pytest.raises(UnknownNameError):
         graph.evaluate(QUESTIONS, strategies="no such")
