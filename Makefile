@@ -6,6 +6,9 @@ RUN := $(VENV)/bin
 # Python compiles what it imports, when it does: of 28,000 modules that are installed, the tests import a part. Compiling all
 # takes 40 seconds and 400 MB.
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# It downloads and unpacks side by side: a quarter of the time of pip. It does not read pip's settings, so pip takes over where
+# it finds no index.
+UV := $(RUN)/uv pip install --quiet --native-tls --python $(RUN)/python
 # What was installed, by the pyproject.toml of that time: installing again only when it changes.
 DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
@@ -65,8 +68,8 @@ help:
 
 define INSTALLED
 $(PYTHON) -m venv $(VENV)
-$(PIP) --upgrade 'pip>=24' # older ones warn of lxml's extra html_clean
-$(PIP) --editable '.[$(1)]'
+$(PIP) --upgrade 'pip>=24' uv # an older pip warns of lxml's extra html_clean
+$(UV) --editable '.[$(1)]' || $(PIP) --editable '.[$(1)]'
 $(RUN)/hlgraph models install
 endef
 

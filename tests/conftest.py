@@ -176,7 +176,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.pluginmanager.hasplugin("dsession"):  # this process runs tests, and does not only hand them out
         config.pluginmanager.register(_Homes())
         gc.disable()  # until all tests are collected: what is imported stays
-    few = hypothesis.settings(max_examples=cases(20, 100), deadline=None)  # machines are shared and noisy
+    few = hypothesis.settings(max_examples=cases(12, 100), deadline=None)  # machines are shared and noisy
     hypothesis.settings.register_profile("tests", few)
     hypothesis.settings.load_profile("tests")
 

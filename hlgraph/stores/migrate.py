@@ -174,6 +174,12 @@ class MigrationTarget(ABC):
         Raises MigrationError, naming the statement, if the store rejects it.
         """
 
+    def apply_all(self, pending: Sequence[Migration]) -> None:
+        """Run migrations in order, as :meth:`apply` does. Needs the lock."""
+        for migration in pending:
+            self.apply(migration)
+            progress.advance("migrate")
+
     @abstractmethod
     def differences(self, ran: Sequence[Migration]) -> Sequence[Difference]:
         """The differences between the store and the schema that these applied migrations create. Changes nothing."""
@@ -294,9 +300,7 @@ def apply(target: MigrationTarget, *, root: Path | None = None) -> Report:
         # Compare again: another process may have run them while this one waited.
         pending = _compare(target.kind, target.history(), migrations).pending
         with progress.step("migrate", len(pending), unit="migrations"):
-            for migration in pending:
-                target.apply(migration)
-                progress.advance("migrate")
+            target.apply_all(pending)
     return Report(pending, len(migrations))
 
 

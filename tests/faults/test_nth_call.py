@@ -27,7 +27,7 @@ from hlgraph.errors import HLGraphError
 from hlgraph.sdk.client import HLGraph
 from hlgraph.testing.embedder import WordEmbedder
 
-PLACES = cases(6, 10_000)
+PLACES = cases(4, 10_000)
 
 
 class Failing(sqlite3.Connection):

@@ -6,6 +6,7 @@ passwords, ``tests/faults/test_killed_servers.py`` sees on the servers of all te
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import shutil
 import signal
@@ -42,16 +43,29 @@ def launch(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_servers_whose_ports_are_taken_while_they_start_move_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ports are free when they are chosen and checked, and taken when the server comes to listen.
+def test_the_servers_start_and_answer(folder: Path) -> None:
+    """The tests below go on with these servers."""
+    answer(operate.start(folder, NAMES))
 
-    The tests below go on with these servers.
-    """
+
+def answer(servers: state.Servers) -> None:
+    assert servers.opensearch
+    assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
+    if "neo4j" in NAMES:
+        assert servers.neo4j
+        assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
+
+
+@pytest.mark.thorough  # tests/unit/house/test_local_servers.py has the same decision without a server
+def test_servers_whose_ports_are_taken_while_they_start_move_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ports are free when they are chosen and checked, and taken when the server comes to listen."""
     spawn, taken = process.spawn, dict[str, socket.socket]()
 
     def take_first(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
         if cwd.name not in taken:
-            servers = state.read(folder)
+            servers = state.read(tmp_path)
             endpoint = servers.neo4j if cwd.name == "neo4j" else servers.opensearch
             assert endpoint
             other = taken[cwd.name] = socket.create_server(("127.0.0.1", process.port_of(endpoint.url)))
@@ -59,20 +73,17 @@ def test_servers_whose_ports_are_taken_while_they_start_move_on(folder: Path, mo
         return spawn(command, log=log, cwd=cwd)
 
     monkeypatch.setattr(process, "spawn", take_first)
-    try:
-        servers = operate.start(folder, NAMES)
-        assert servers.opensearch
-        assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
-        held = {name: one.getsockname()[1] for name, one in taken.items()}
-        assert set(held) == set(NAMES)
-        assert process.port_of(servers.opensearch.url) != held["opensearch"]
-        if "neo4j" in NAMES:
-            assert servers.neo4j
-            assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
-            assert process.port_of(servers.neo4j.url) != held["neo4j"]
-    finally:
+    with contextlib.ExitStack() as ended:
+        ended.enter_context(process.afterwards([sys.executable, LAUNCHER, "stop", "--remove", "--state", tmp_path]))
+        servers = operate.start(tmp_path, NAMES)
         for one in taken.values():
-            one.close()
+            ended.enter_context(one)
+        answer(servers)
+        assert set(taken) == set(NAMES)
+        assert servers.opensearch
+        assert process.port_of(servers.opensearch.url) != taken["opensearch"].getsockname()[1]
+        if servers.neo4j:
+            assert process.port_of(servers.neo4j.url) != taken["neo4j"].getsockname()[1]
 
 
 def test_opensearch_lets_nobody_else_in(folder: Path) -> None:

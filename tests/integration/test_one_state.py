@@ -96,7 +96,7 @@ def test_a_read_in_the_middle_of_an_edit_is_of_one_state(
     shutil.copytree(stores["before"], tmp_path / "counted")
     with connect(tmp_path / "counted") as graph:
         count = schedules.counted(partial(edit, graph))
-    for place in spread(count, cases(4, 1_000)):
+    for place in spread(count, cases(3, 1_000)):
         folder = tmp_path / str(place)
         shutil.copytree(stores["before"], folder)
         with connect(folder) as graph, connect(folder) as other:

@@ -151,35 +151,34 @@ def _ancestors(process: int) -> Iterator[int]:
 
 
 def test_the_graph_and_the_report_are_those_of_one_process(tmp_path: Path) -> None:
+    """Of sources that are new, changed, the same, gone, and that cannot be read."""
     docs = tmp_path / "docs"
     docs.mkdir()
-    for path in {*MARKDOWN, SAMPLES / "haldrey.md", SAMPLES / "ombry.md"}:
+    before = {*MARKDOWN[1:], SAMPLES / "haldrey.md", SAMPLES / "ombry.md"}
+    for path in before:
         shutil.copy(path, docs)
-    (docs / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
-    (docs / "rows.jsonl").write_text('{"id": 1, "text": "Orla Vane keeps bees."}\nnot a row\n')
-    twice = [Document("note:1", "Ivo Brandt repaired the clock."), Document("note:1", "Another text.")]
-    sources = [docs, tmp_path / "nowhere.txt", *twice]
-    options = IngestOptions(delete_missing=True)
     with opened(tmp_path / "one") as one, opened(tmp_path / "many") as many:
-        for is_edited in (False, True):
-            if is_edited:
-                edited = docs / "haldrey.md"
-                edited.write_text(edited.read_text().replace("Haldrey", "Haldrey Town", 1))
-                (docs / "ombry.md").unlink()
-            want, got = (
-                one.ingest(sources, **keywords(options)),
-                ingest(many, sources, options=options, workers=1 if is_edited else WORKERS),
-            )
-            assert {item.uri.rpartition("/")[2] for item in got.failed} == {
-                "broken.pdf",
-                "rows.jsonl",
-                "nowhere.txt",
-                "note:1",
-            }
-            assert sorted(got.failed) == sorted(want.failed)
-            assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
-            assert state(many) == state(one)
+        for graph in (one, many):
+            assert graph.ingest(docs).sources_added == len(before)
+        shutil.copy(MARKDOWN[0], docs)
+        (docs / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+        (docs / "rows.jsonl").write_text('{"id": 1, "text": "Orla Vane keeps bees."}\nnot a row\n')
+        edited = docs / "haldrey.md"
+        edited.write_text(edited.read_text().replace("Haldrey", "Haldrey Town", 1))
+        (docs / "ombry.md").unlink()
+        twice = [Document("note:1", "Ivo Brandt repaired the clock."), Document("note:1", "Another text.")]
+        sources = [docs, tmp_path / "nowhere.txt", *twice]
+        options = IngestOptions(delete_missing=True)
+        want = one.ingest(sources, **keywords(options))
+        got = ingest(many, sources, options=options, workers=WORKERS)
+        failed = {item.uri.rpartition("/")[2] for item in got.failed}
+        assert failed == {"broken.pdf", "rows.jsonl", "nowhere.txt", "note:1"}
+        assert sorted(got.failed) == sorted(want.failed)
+        assert {**_figures(got), "failed": None} == {**_figures(want), "failed": None}
+        assert state(many) == state(one)
         assert (got.sources_changed, got.sources_removed) == (1, 1)
+        assert got.sources_added > 1
+        assert got.sources_unchanged == len(before) - 2
 
 
 @pytest.mark.thorough

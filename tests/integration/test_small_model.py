@@ -107,7 +107,7 @@ def opened(folder: Path, wire: Wire, *, max_tokens: int) -> Iterator[HLGraph]:
 
 
 def test_an_extraction_is_read_or_quarantined_and_a_budget_stops_it(tmp_path: Path, wire: Wire) -> None:
-    with opened(tmp_path, wire, max_tokens=224) as graph:
+    with opened(tmp_path, wire, max_tokens=112) as graph:
         with pytest.raises(BudgetError) as stop:
             graph.ingest(MILLS[0], extract="chat", budget=Budget(max_tokens=700))
         assert stop.value.tokens == sum(map(sum, wire.billed)) <= 700

@@ -151,6 +151,23 @@ def test_the_migrations_of_hlgraph_make_a_store(target: SqliteTarget) -> None:
     verify(target)
 
 
+def test_an_empty_store_gets_at_once_what_the_migrations_make_one_by_one(target: SqliteTarget, tmp_path: Path) -> None:
+    slow = SqliteTarget(tmp_path / "slow.db")
+    migrate.apply(target)
+    with slow.lock():
+        for migration in migrate.discover("embedded"):
+            slow.apply(migration)
+    verify(slow)
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+    assert rows(target, schema) == rows(slow, schema)
+    filled = []
+    for (name,) in rows(target, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'migration'"):
+        query = f'SELECT * FROM "{name}"'  # noqa: S608 - a name of ours
+        assert rows(target, query) == rows(slow, query), name
+        filled += [name] * bool(rows(target, query))
+    assert filled == ["sqlite_sequence", "vector_source_version"]
+
+
 # Plan, apply, verify
 
 
