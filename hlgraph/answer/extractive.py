@@ -876,7 +876,9 @@ def extractive_answer(
     fitted to the scale of the corpus; :func:`chosen` chooses among them. The answer is supported if its pieces meet every
     constraint of the question (names, numbers, telling words), and the first has the kind of answer that it asks for. The first
     has them itself, or in the sentence before it or the definition of the subject of its source, but for what stands in a
-    relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Otherwise the text says
+    relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Names may stand in what
+    it refers back to, and in the first lines or the headers of its source (:func:`hlgraph.answer.forms.context_of`); what its
+    source is about, or its units and labels state, it need not repeat. Otherwise the text says
     which constraints no statement meets: first if they are one or two names or numbers of a short question, else last. Words
     without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
     answer is refused if it is not supported, no piece has a cosine of at least 0.45, and the first lacks a name or a number of the
