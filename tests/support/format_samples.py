@@ -276,6 +276,19 @@ GPX = """<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1" ver
 <name>kanu10</name><rtept lat="47" lon="8"><name>kanu11</name>
 </rtept></rte><trk><name>kanu12</name><desc>kanu13</desc><trkseg><trkpt lat="1" lon="2"><time>2024-03-05T09:30:00Z</time></trkpt>
 </trkseg></trk></gpx>"""
+ICS = """BEGIN:VCALENDAR
+VERSION:2.0
+X-WR-CALNAME:kanu01
+BEGIN:VEVENT
+DTSTART:20250920T203000
+SUMMARY:kanu02
+LOCATION:kanu03
+DESCRIPTION:kanu04\\nkanu05
+ORGANIZER;CN=kanu06:mailto:a@b.example
+CATEGORIES:kanu07,kanu08
+END:VEVENT
+END:VCALENDAR
+"""
 KML = """<?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document><name>kanu01</name><description>kanu02</description>
 <Style id="s"><LineStyle><color>ff</color></LineStyle></Style>
 <Placemark><name>kanu03</name>
@@ -362,6 +375,7 @@ def sources() -> dict[str, str]:
         "asciidoc": ASCIIDOC,
         "eml": mail.as_string(),
         "gpx": GPX,
+        "ics": ICS,
         "ini": INI,
         "ipynb": json.dumps({"nbformat": 4, "metadata": {"title": "kanu06"}, "cells": cells_of_book}),
         "jats": JATS,

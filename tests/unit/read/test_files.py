@@ -39,6 +39,7 @@ def test_every_format_has_one_reader_and_a_suffix() -> None:
             "epub",
             "gpx",
             "html",
+            "ics",
             "ini",
             "ipynb",
             "jats",

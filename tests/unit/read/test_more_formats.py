@@ -26,7 +26,7 @@ KINDS = sorted(format_samples.files())
 TEXTS = sorted(format_samples.sources())
 MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "odp", "ods", "odt"})
 VALUES = {"ini", "properties", "toml", "yaml"}
-NO_TABLES = VALUES | {"eml", "gpx", "ipynb", "kml", "log", "mbox", "srt", "vtt"}
+NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "srt", "vtt"}
 
 
 def given(folder: Path, kind: str, data: bytes | str, name: str = "a") -> Path:
@@ -399,6 +399,7 @@ def test_columns_with_a_text_are_documents_with_typed_metadata(tmp_path: Path) -
     [
         ("jats", "lxml", "xml"),
         ("odt", "lxml", "odf"),
+        ("ics", "icalendar", "calendar"),
         ("rst", "docutils.frontend", "rst"),
         ("latex", "pylatexenc.latexwalker", "latex"),
         ("parquet", "pyarrow", "parquet"),

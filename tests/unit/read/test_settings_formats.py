@@ -264,6 +264,10 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a.gpx", "<gpx><wpt lat=", "is not XML"),
         ("a.kml", "<kml/>", "is empty: it holds no text"),
         ("a.log", "\n\n", "is empty"),
+        ("a.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:A\n", "holds no whole calendar"),
+        ("a.ics", "words\n", "is no valid calendar"),
+        ("a.ics", "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "holds no whole calendar"),
+        ("a.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n", "is empty"),
     ],
 )
 def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path, name: str, text: str, expected: str) -> None:
@@ -474,3 +478,71 @@ def test_secrets_of_settings_are_withheld_and_named(tmp_path: Path, name: str) -
             "reader:(withheld)@a.example",
         )
         assert [word for word in words if word not in document.text] == []
+
+
+ICS = """BEGIN:VCALENDAR
+X-WR-CALNAME:Events of Orlen
+BEGIN:VEVENT
+UID:1
+DTSTART;TZID=Europe/London:20250621T193000
+DTEND;TZID=Europe/London:20250621T213000
+SUMMARY:Concert\\, free
+LOCATION:Net Loft
+DESCRIPTION:Bring a
+  cup.
+ORGANIZER;CN=Ada Falk:mailto:ada@x.example
+ATTENDEE;CN=Ben:mailto:ben@x.example
+ATTENDEE:mailto:cy@x.example
+RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;COUNT=5
+EXDATE;TZID=Europe/London:20250705T193000
+X-OWN:no
+BEGIN:VALARM
+TRIGGER:-PT15M
+END:VALARM
+END:VEVENT
+BEGIN:VEVENT
+SUMMARY:Fair
+DTSTART;VALUE=DATE:20250801
+DTEND;VALUE=DATE:20250803
+END:VEVENT
+BEGIN:VEVENT
+SUMMARY:Talk
+DTSTART:20250801T230000Z
+DURATION:PT2H
+STATUS:CANCELLED
+END:VEVENT
+BEGIN:VEVENT
+SUMMARY:Tea
+DTSTART:soon
+END:VEVENT
+BEGIN:VTODO
+SUMMARY:Paint
+DUE:20250902T100000
+END:VTODO
+END:VCALENDAR
+"""
+
+
+def test_a_calendar_is_a_section_per_event_with_its_time_in_words(tmp_path: Path) -> None:
+    found = only(tmp_path, "a.ics", ICS)
+    assert found.title == "Events of Orlen"
+    assert found.text.split("\n\n") == [
+        "## Concert, free",
+        "when: 21 June 2025, 19:30 to 21:30 (Europe/London)",
+        "repeats: every 2 weeks on Monday, Wednesday 5 times",
+        "except on: 5 July 2025, 19:30 (Europe/London)",
+        "where: Net Loft",
+        "organizer: Ada Falk",
+        "attendee: Ben, cy@x.example",
+        "Bring a cup.",
+        "## Fair",
+        "when: 1 August 2025 to 2 August 2025",
+        "## Talk",
+        "when: 1 August 2025, 23:00 (UTC) to 2 August 2025, 01:00 (UTC)",
+        "status: CANCELLED",
+        "## Tea",
+        "when: soon",
+        "## Paint",
+        "due: 2 September 2025, 10:00",
+    ]
+    assert found.warnings == ("not read: attachment or property of one program, reminder",)

@@ -1,15 +1,19 @@
-"""Readers of places and tracks, GPX and KML: a table of the places of each part, and of each track its points counted."""
+"""Readers of what phones and planners export: places and tracks (GPX, KML), and calendars (iCalendar).
+
+Places are a table for each part, and of each track the points are counted. Each event and task has a heading.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hlgraph.errors import ReadError
+from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import Origin, clean_title
+from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._blocks import Unread, document_of, heading
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import attribute, below, children, parsed, tag_of
@@ -195,7 +199,157 @@ def _table(rows: list[_Values], produced: Produced) -> list[str]:
     return [table, *below_table]
 
 
-_FORMATS: tuple[tuple[str, Callable[..., Document]], ...] = tuple(
-    (name, partial(read_places, kind=name)) for name in ("gpx", "kml")
+# Calendars
+
+_ENTRIES = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Note"}
+_SETTINGS = "UID DTSTAMP CREATED LAST-MODIFIED SEQUENCE TRANSP RECURRENCE-ID"
+_TOLD = {"SUMMARY", "LOCATION", "DESCRIPTION", "DTSTART", "DTEND", "DURATION", "RRULE", "EXDATE", *_SETTINGS.split()}
+_LABELS_OF_DATES = {"GEO": "latitude and longitude", "RDATE": "also on"}
+_WEEKDAYS = {"MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday"}
+_WEEKDAYS |= {"FR": "Friday", "SA": "Saturday", "SU": "Sunday"}
+_EVERY = {"YEARLY": "year", "MONTHLY": "month", "WEEKLY": "week", "DAILY": "day", "HOURLY": "hour"}
+_ESCAPED = re.compile(r"\\([\\,;nN])")
+
+
+def read_calendar(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of a calendar: a heading for each event, task or note, and a line for each of its properties.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : encoding and size limit
+
+    Raises
+    ------
+    MissingExtraError
+        icalendar is not installed.
+    ReadError
+        It is damaged, cut, or of another kind.
+
+    References
+    ----------
+    RFC 5545.
+    """
+    with needs_extra("calendar", "reading calendars"):
+        from icalendar import Calendar
+    produced, unread = Produced(origin, len(data), options.max_bytes), Unread()
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    try:
+        calendars = list(Calendar.from_ical(text, multiple=True))
+    except ValueError as error:
+        raise ReadError(origin.uri, f"is no valid calendar: {str(error)[:200]}", "export it again") from error
+    if not calendars or any(part.name != "VCALENDAR" for part in calendars):
+        raise ReadError(origin.uri, "holds no whole calendar (VCALENDAR)", "export it again, or check its suffix")
+    title, blocks = "", list[str]()
+    for calendar in calendars:
+        title = title or _plain(calendar.get("X-WR-CALNAME", calendar.get("NAME", "")))
+        blocks.append(_plain(calendar.get("X-WR-CALDESC", calendar.get("DESCRIPTION", ""))))
+        for entry in calendar.subcomponents:
+            if entry.name in _ENTRIES:
+                blocks += _entry(entry, unread)
+            elif entry.name != "VTIMEZONE":
+                unread[str(entry.name).lower()] += 1
+    return document_of(produced, blocks, title=title, warnings=(*warnings, *unread.warnings()))
+
+
+def _entry(entry: Any, unread: Unread) -> Iterator[str]:
+    """The blocks of an event, a task or a note: when, where, what else is said of it, and its description."""
+    yield heading(_plain(entry.get("SUMMARY", "")) or _ENTRIES[entry.name], 2)
+    yield f"when: {_span(entry)}" if "DTSTART" in entry else ""
+    yield f"repeats: {_repeats(entry['RRULE'])}" if "RRULE" in entry else ""
+    yield f"except on: {_values(entry['EXDATE'])}" if "EXDATE" in entry else ""
+    yield f"where: {_values(entry['LOCATION'])}" if "LOCATION" in entry else ""
+    for name, value in entry.items():
+        if name.startswith("X-") or "ENCODING" in getattr(value, "params", {}):
+            unread["attachment or property of one program"] += 1
+        elif name not in _TOLD:
+            yield f"{_LABELS_OF_DATES.get(name, name.lower().replace('-', ' '))}: {_values(value)}"
+    yield _plain(entry.get("DESCRIPTION", ""))
+    for inner in entry.subcomponents:
+        unread["reminder" if inner.name == "VALARM" else str(inner.name).lower()] += 1
+
+
+def _values(value: Any) -> str:
+    """The text of one or several values: people by their names, dates in words."""
+    if several := value if isinstance(value, list) else _part(value, "cats"):
+        return ", ".join(map(_values, several))
+    if dates := _part(value, "dts"):
+        return ", ".join(_when(each.dt) for each in dates)
+    if isinstance(moment := _part(value, "dt"), date):
+        return _when(moment)
+    if hasattr(value, "to_ical") and not isinstance(value, str):
+        coded = value.to_ical()
+        return _plain(coded.decode() if isinstance(coded, bytes) else coded).replace(";", ", ")
+    return str(getattr(value, "params", {}).get("CN", "")) or _plain(value)
+
+
+def _part(value: Any, name: str) -> Any:
+    """An attribute of a value; None if it has none, also since the value is broken and stands as it is in the file."""
+    try:
+        return getattr(value, name, None)
+    except ValueError:
+        return None
+
+
+def _plain(value: Any) -> str:
+    """A text without escapes, an address without its scheme."""
+    text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], str(value))
+    return re.sub(r"^mailto:", "", text.strip(), flags=re.IGNORECASE)
+
+
+def _span(entry: Any) -> str:
+    """When an event is: "20 September 2025, 20:30 to 23:00"; the end of a whole day is the day before the date that is stated."""
+    start = _part(entry["DTSTART"], "dt")
+    if not isinstance(start, date):
+        return _plain(entry["DTSTART"])
+    end, length = _part(entry.get("DTEND"), "dt"), _part(entry.get("DURATION"), "dt")
+    if end is None and isinstance(length, timedelta):
+        end = start + length
+    if end is None or end == start:
+        return _when(start)
+    if not isinstance(start, datetime):
+        last = end - timedelta(days=1)
+        return _when(start) if last <= start else f"{_when(start)} to {_when(last)}"
+    is_short = isinstance(end, datetime) and end.date() == start.date() and end.tzinfo == start.tzinfo
+    return (
+        f"{_day(start)}, {start:%H:%M} to {end:%H:%M}{_zone(start)}" if is_short else f"{_when(start)} to {_when(end)}"
+    )
+
+
+def _when(moment: date) -> str:
+    return f"{_day(moment)}, {moment:%H:%M}{_zone(moment)}" if isinstance(moment, datetime) else _day(moment)
+
+
+def _day(moment: date) -> str:
+    return f"{moment.day} {moment:%B} {moment.year}"
+
+
+def _zone(moment: datetime) -> str:
+    return f" ({getattr(moment.tzinfo, 'key', None) or moment.tzname()})" if moment.tzinfo else ""
+
+
+def _repeats(rule: Any) -> str:
+    """A rule of repetition in words: "every 2 weeks on Monday, Friday until 31 December 2025"."""
+    (often,), (step,) = rule.get("FREQ", ["?"]), rule.get("INTERVAL", [1])
+    unit = _EVERY.get(str(often), str(often).lower())
+    days = (f"{str(day)[:-2]} {_WEEKDAYS.get(str(day)[-2:], str(day))}".strip() for day in rule.get("BYDAY", ()))
+    rest = [
+        f"{name.lower()} {', '.join(map(str, rule[name]))}"
+        for name in rule
+        if name.startswith("BY") and name != "BYDAY"
+    ]
+    parts = [f"every {unit}" if step == 1 else f"every {step} {unit}s"]
+    parts += [f"on {', '.join(days)}"] if "BYDAY" in rule else []
+    parts += rest
+    parts += [f"until {_when(rule['UNTIL'][0])}"] if "UNTIL" in rule else []
+    parts += [f"{rule['COUNT'][0]} times"] if "COUNT" in rule else []
+    return " ".join(parts)
+
+
+_FORMATS: tuple[tuple[str, Callable[..., Document]], ...] = (
+    ("gpx", partial(read_places, kind="gpx")),
+    ("ics", read_calendar),
+    ("kml", partial(read_places, kind="kml")),
 )
 FORMATS = tuple(FileFormat(name, suffixes=(f".{name}",), read=read) for name, read in _FORMATS)
