@@ -194,7 +194,11 @@ class Askable:
             return "it is no plain name"
         if name in SHORT_ROLES or self._is_common(parts):
             return "it is a common word"
-        if any(" ".join(words(name)) in title and len(parts) > _MOST_WORDS - 1 for title in self._titles):
+        if (
+            len(parts) >= _MOST_WORDS
+            and (said := " ".join(words(name)))
+            and any(said in title for title in self._titles)
+        ):
             return "it is a title"
         if len(parts) == 1 and name.lower() in self._shared and self.group(entity) == entity:
             return "several entities have its name"

@@ -199,10 +199,10 @@ class Paths:
         one, other : the clauses
         """
         documents = [self.document(item.statement.source_id) for item in (one, other)]
-        if documents[0] == documents[1] or one.key == other.key:
+        if documents[0] == documents[1] or self.nearness(one, other) < _COMMON or one.key == other.key:
             return False
         kinds = [self.askable.asked(item.subject_id, item.text) for item in (one, other)]
-        return kinds[0] == kinds[1] and self.nearness(one, other) >= _COMMON
+        return kinds[0] == kinds[1]
 
     def nearness(self, one: Clause, other: Clause) -> int:
         """Number of entities that the documents of two clauses share.
@@ -285,10 +285,17 @@ def nulls(paths: Paths) -> Iterator[Candidate]:
     """Unanswerable questions that combine facts of two subjects: "Who sued Amazon, and also wrote Emma?"."""
     pairs = [(group, clause) for group, clauses in paths.by_subject.items() for clause in clauses]
     ordered = sorted(pairs, key=lambda item: paths.order("null", item[1].fact.id))
+    documents = [paths.document(clause.statement.source_id) for _, clause in ordered]
+    places: dict[str, list[int]] = {}  # of each entity that a document of a clause names
+    for at, document in enumerate(documents):
+        for entity in paths.named_in[document]:
+            places.setdefault(entity, []).append(at)
     for place, (group, first) in enumerate(ordered):
-        fits = [item for item in ordered[place + 1 :] if item[0] != group and paths.are_comparable(first, item[1])]
-        near = sorted(fits, key=lambda item: -paths.nearness(first, item[1]))
-        for other, second in near[:_NEAREST]:
+        near = set().union(*(places[entity] for entity in paths.named_in[documents[place]]))  # others share no entity
+        after = [ordered[at] for at in sorted(near) if at > place]
+        fits = [item for item in after if item[0] != group and paths.are_comparable(first, item[1])]
+        nearest = sorted(fits, key=lambda item: -paths.nearness(first, item[1]))[:_NEAREST]
+        for other, second in nearest:
             asked = paths.askable.asked(first.subject_id, first.text)
             text = f"{asked} {singular(first.text)}, and also {singular(second.text)}?"
             yield Candidate("null", text, "", (first, second), (group, other))

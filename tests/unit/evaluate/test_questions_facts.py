@@ -12,6 +12,7 @@ from question_corpus import BRIDGE, BRIDGES, DOCUMENTS, INTERSECTION, NULL
 import hlgraph
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import load
+from hlgraph.evaluate.questions import askable, making
 from hlgraph.evaluate.questions.askable import clause_of
 from hlgraph.evaluate.questions.checking import check, export
 from hlgraph.evaluate.questions.making import answers_alone, make, quotas, words_of
@@ -70,6 +71,24 @@ def test_the_same_seed_gives_the_same_questions(graph: HLGraph, made: QuestionSe
     other = make(graph, quotas(20), seed=3)
     assert asked(other, "bridge") <= BRIDGES
     assert {item.id for item in other.questions} != {item.id for item in made.questions}
+
+
+def test_documents_that_share_nothing_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, split = [], []
+    real, words = making.Paths.are_comparable, askable.words
+    monkeypatch.setattr(making.Paths, "are_comparable", lambda *those: compared.append(those) or real(*those))
+    monkeypatch.setattr(askable, "words", lambda text: split.append(text) or words(text))
+    names = [
+        f"{first}{last}" for first in ("Ad", "Bel", "Cor", "Dun", "El") for last in ("ra", "mo", "ket", "vin", "sa")
+    ]
+    documents = tuple(
+        Document(f"{name}.txt", f"{name} Hale built the {name} Mill in {name}ton.", f"The {name} notes")
+        for name in names
+    )
+    with graph_of(tmp_path, documents) as opened:
+        make(opened, quotas(5, ["null"]))
+    assert not compared
+    assert 0 < len(split) < 4 * len(names)  # not each name once for each title
 
 
 def test_what_is_made_is_found_good_and_what_is_spoilt_is_found(graph: HLGraph, made: QuestionSet) -> None:
