@@ -128,6 +128,10 @@ def _replacements(folder: Path) -> Mapping[str, Prompt]:
         raise SettingsError(
             f"models.prompts: {folder} cannot be read ({error}); name a folder of prompts in UTF-8, or leave it out"
         ) from error
+    if not texts:
+        raise SettingsError(
+            f"models.prompts: {folder} is empty; put prompts such as select.md into it, or leave it out"
+        )
     return _checked(tuple(texts.items()))
 
 

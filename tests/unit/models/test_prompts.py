@@ -109,6 +109,11 @@ def test_a_prompt_in_another_encoding_is_refused(prompts: Path) -> None:
         pass
 
 
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is empty; put prompts such as"), prompts_of(tmp_path):
+        pass
+
+
 def test_a_folder_that_is_missing_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     message = re.escape("none cannot be read ([Errno 2] No such file or directory")
     with pytest.raises(SettingsError, match=message), hlgraph.connect(_settings(tmp_path, tmp_path / "none")) as graph:
