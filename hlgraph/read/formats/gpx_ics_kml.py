@@ -208,6 +208,7 @@ _LABELS_OF_DATES = {"GEO": "latitude and longitude", "RDATE": "also on"}
 _WEEKDAYS = {"MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday"}
 _WEEKDAYS |= {"FR": "Friday", "SA": "Saturday", "SU": "Sunday"}
 _EVERY = {"YEARLY": "year", "MONTHLY": "month", "WEEKLY": "week", "DAILY": "day", "HOURLY": "hour"}
+_BEGINS = re.compile(r"^BEGIN:VCALENDAR\b", re.IGNORECASE | re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\,;nN])")
 
 
@@ -239,8 +240,11 @@ def read_calendar(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
         calendars = list(Calendar.from_ical(text, multiple=True))
     except ValueError as error:
         raise ReadError(origin.uri, f"is no valid calendar: {str(error)[:200]}", "export it again") from error
-    if not calendars or any(part.name != "VCALENDAR" for part in calendars):
-        raise ReadError(origin.uri, "holds no whole calendar (VCALENDAR)", "export it again, or check its suffix")
+    is_cut = len(calendars) < len(_BEGINS.findall(text))  # icalendar leaves out what has no end
+    if not calendars or is_cut or any(part.name != "VCALENDAR" for part in calendars):
+        raise ReadError(
+            origin.uri, "holds a calendar without its end, or none (VCALENDAR)", "export it again, or check its suffix"
+        )
     title, blocks = "", list[str]()
     for calendar in calendars:
         title = title or _plain(calendar.get("X-WR-CALNAME", calendar.get("NAME", "")))

@@ -264,9 +264,14 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a.gpx", "<gpx><wpt lat=", "is not XML"),
         ("a.kml", "<kml/>", "is empty: it holds no text"),
         ("a.log", "\n\n", "is empty"),
-        ("a.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:A\n", "holds no whole calendar"),
+        ("a.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:A\n", "holds a calendar without its end, or none"),
+        (
+            "a.ics",
+            "BEGIN:VCALENDAR\nEND:VCALENDAR\nBEGIN:VCALENDAR\nBEGIN:VEVENT\n",
+            "holds a calendar without its end, or none",
+        ),
         ("a.ics", "words\n", "is no valid calendar"),
-        ("a.ics", "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "holds no whole calendar"),
+        ("a.ics", "BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "holds a calendar without its end, or none"),
         ("a.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n", "is empty"),
     ],
 )
