@@ -42,6 +42,7 @@ _PHRASE = re.compile(
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
 _OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
+_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _DIGIT = re.compile(r"\d")
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
@@ -103,7 +104,14 @@ _SIGNS = {
         "bought buy buys acquired acquire purchased purchase": r"\bt(?:ake[sn]?|ook) over (?!(?:and|as|at|from|in|when|after)\b)\w",
         "paid": r"\b(?:bought|sold|acquired|purchased)\b[^.;]* for [^.;]*?\d",
         "pay pays cost costs charge charges money": MONEY,
-        "fast speed": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
+        "rejected reject refused declined": r"\bturn(?:ed|s)? (?:\w+ )?down\b",
+        "postponed postpone": r"\b(?:put|puts|pushed) (?:\w+ )?(?:off|back)\b",
+        "cancelled cancel": r"\bcall(?:ed|s)? (?:\w+ )?off\b",
+        "increased increase rise rose raised": r"\b(?:goes|go|went|gone) up\b",
+        "decreased decrease fell fall": r"\b(?:goes|go|went|gone) down\b",
+        "demolished demolish": r"\b(?:torn|tore|pulled|knocked) down\b",
+        "founded": r"\bset up\b",
+        "fast speed strong": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
         "wavelength wavelengths": r"\d ?nm\b|\d nanomet",
         "highest maximum": r"\b(?:at most|up to|(?:never|not|no) more than|limit)",
         "lowest minimum": r"\b(?:at least|(?:never|not|no) less than|from \d)",

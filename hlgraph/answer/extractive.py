@@ -125,7 +125,7 @@ _NUMERALS = "|".join((*NUMERALS, "dozen", "thousand", "million", "billion", "hal
 _A_YEAR = r"(?:1\d{3}|20\d\d)\b"  # a number only where no word such as "in" or "since" stands before it
 _NUMBER = re.compile(rf"(?<![a-z] )\b{_A_YEAR}|(?!{_A_YEAR})\b\d[\d.,]*|\b(?:{_NUMERALS})\b", re.IGNORECASE)
 _TIME = re.compile(
-    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
+    r"\b(?:1\d{3}|20\d{2})s?\b|\bthe \d{1,2}(?:st|nd|rd|th)\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2} ?(?:to|–|-) ?\d{1,2}\b"
     r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)"
     r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
@@ -211,7 +211,7 @@ _EXTENTS = {
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
     "wide": "wide|width|broad|breadth|across",
-    "old": "age|aged|old|born|birthday|at \\d{1,3}(?=[,;.]|$)|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
+    "old": "age|aged|(?:years?|months?|weeks?)[ -]old|born|birthday|at \\d{1,3}(?=[,;.]|$)|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
 }
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
@@ -226,6 +226,7 @@ _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b",
 _DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
 _TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
+_UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
 _HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
 _DURATION = re.compile(
     rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
@@ -641,7 +642,10 @@ class _Pool:
             (
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
-                or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
+                or (
+                    _HOW_LONG.search(self.question) is not None
+                    and _DURATION.search(_UNIT_OF_LABEL.sub(r"\2 \1", text)) is not None
+                )
             )
             and _has_extent(self.question, text)
             and not (_DIED_OF.search(self.question) and not _DIED.search(text))
@@ -741,7 +745,9 @@ class _Pool:
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= {*self._bare_compounds(at)}
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
-        if len(rest) == 1 and noun and re.search(rf"\b{noun[1]}: ", fold(body)) and self.is_named[at]:
+        is_labelled = noun is not None and re.search(rf"\b{noun[1]}\b[^;:]*: ", fold(body)) is not None
+        is_cell = is_row(body) and self.kind in (Expected.TIME, Expected.NUMBER)
+        if len(rest) == 1 and (is_labelled or is_cell) and self.is_named[at]:
             excused |= {*rest}
         return excused
 

@@ -54,7 +54,7 @@ _EMPTY = (
     | _names("number count amount table list listed list give tell show exist exists value values according")
 )
 _SLIGHT = _names(
-    "year date number no amount count total time per"
+    "year date number no amount count total time per type kind name"
 )  # of a label: "opened" names the column "Year opened"
 _ADJECTIVES = {
     "long longer longest": ("length distance duration", True),
@@ -69,7 +69,7 @@ _ADJECTIVES = {
     "narrow narrower narrowest": ("width", False),
     "fast faster fastest": ("speed", True),
     "slow slower slowest": ("speed", False),
-    "expensive costly": ("price cost", True),
+    "expensive costly dear dearer dearest priciest": ("price cost amount", True),
     "cheap cheaper cheapest": ("price cost", False),
     "large larger largest big bigger biggest great greater greatest": ("size", True),
     "small smaller smallest": ("size", False),
@@ -116,6 +116,7 @@ _UNIT_NAMES = (
 _PLACED = _names("based located situated found kept stationed moored stored standing lying")  # before "in" and a value
 _BY_VERB = {"cost": "price cost", "costs": "price cost", "weigh": "weight mass", "weighs": "weight mass"}
 """For each verb with "the most" the nouns of what it measures."""
+_PAID, _PAYMENTS = _names("pay pays paid"), _names("rent fee price cost salary wage premium")
 _SOLD = _names("sell sells sold offer offers offered")
 
 
@@ -667,9 +668,13 @@ class _Rule:
             self._use(label)
         stems = self._context_stems()
         asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
+        asked.used |= {  # to bake, of bakeries
+            at for at, word in enumerate(asked.words) if len(word) > 3 and any(each.startswith(word) for each in stems)
+        }
         of_label = {token for label in self.labels for token in _tokens(label)}
         slight = _SOLD if not of_label.isdisjoint(("price", "cost")) else frozenset[str]()
         slight |= _PLACED if self.filters else frozenset()
+        slight |= _PAID if not of_label.isdisjoint(_PAYMENTS) else frozenset()
         slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
         read = {_key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
         asked.used |= {at for at, word in enumerate(asked.words) if word in slight or asked.stems[at] in read}
@@ -683,7 +688,7 @@ class _Rule:
         """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
         stems: set[str] = set()
         for part in self.table.context:
-            own = {_key(word) for word in _tokens(part) if word not in STOP_WORDS}
+            own = {_key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
             if own <= set(self.asked.stems) or not _JOINS.search(part):
                 stems |= own
         return stems
