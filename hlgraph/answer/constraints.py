@@ -302,7 +302,8 @@ class Statements:
         return next((form for form in forms if form in self._words), token[0])
 
 
-def _last_part(word: str) -> Iterator[str]:
+@lru_cache(_KEPT)
+def _last_part(word: str) -> tuple[str, ...]:
     """The last word of a compound in one word: "hives" of "beehives"; a verb such as "undertake" has none.
 
     Examples
@@ -310,9 +311,8 @@ def _last_part(word: str) -> Iterator[str]:
     >>> [[*_last_part(word)] for word in ("beehives", "undertake", "Newbridge")]
     [['hives'], [], []]
     """
-    for prefix in _FIRST_PARTS:
-        if word.startswith(prefix) and len(word) - len(prefix) > _SHORT_STEM - 1:
-            yield word[len(prefix) :]
+    firsts = (prefix for prefix in _FIRST_PARTS if word.startswith(prefix))
+    return tuple(word[len(prefix) :] for prefix in firsts if len(word) - len(prefix) > _SHORT_STEM - 1)
 
 
 @cached_by_text(_KEPT)
@@ -346,7 +346,7 @@ def has_itself(text: str, constraints: Constraints, *, besides: Collection[str] 
     constraints : those of the question
     besides : words that do not count
     """
-    wording = Wording([text, text.replace("_", " ")])
+    wording = statement(text)._wording
     telling = (word for word in constraints.words if word not in LIGHT and word not in besides)
     return any(wording.has(form) for word in telling for form in (word, *_irregular().get(word, ())))
 

@@ -547,8 +547,9 @@ def chosen(
     if not evidence:
         return Chosen((), constraints.all, has_kind=False)
     pool = _Pool(question, evidence, constraints=constraints, relevance=relevance)
-    best, *others = (pool.selection(places, constraints) for places in pool.ranked(most))
-    covering = (other for other in others if other.is_covered and pool.is_named[other.places[0]])
+    selections = (pool.selection(places, constraints) for places in pool.ranked(most))
+    best = next(selections)
+    covering = (other for other in selections if other.is_covered and pool.is_named[other.places[0]])
     return best if best.is_covered else next(covering, best)
 
 

@@ -273,6 +273,7 @@ def _spelled(word: str) -> Iterator[str]:
         yield word[:-2]
 
 
+@lru_cache(_KEPT)
 def _bare(word: str) -> str:
     """A name as it is compared: folded, without its possessive and inner dots."""
     return fold(word).removesuffix("'s").replace(".", "")
