@@ -269,12 +269,16 @@ class Statements:
         if constraint.startswith("--"):
             return any(constraint in _OPTION.findall(text) for text in self._own)
         folded = fold(constraint)
-        if (day := folded.removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4])):
+        is_day = (day := folded.removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4]))
+        if is_day or (_VERSION.fullmatch(constraint) and self._has_version(constraint)):
             return True
         if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
             return True
         meanings = _meanings(folded, is_asked=True)
         return bool(meanings) and not self._meanings.isdisjoint(meanings)
+
+    def _has_version(self, number: str) -> bool:
+        return any(re.search(rf"\b{number}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
 
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""

@@ -639,14 +639,12 @@ class _Pool:
 
     def _answers(self, text: str, constraints: Constraints) -> bool:
         """Whether a text has what the question asks for."""
+        text = _UNIT_OF_LABEL.sub(r"\2 \1", text)
         return (
             (
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
-                or (
-                    _HOW_LONG.search(self.question) is not None
-                    and _DURATION.search(_UNIT_OF_LABEL.sub(r"\2 \1", text)) is not None
-                )
+                or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
             )
             and _has_extent(self.question, text)
             and not (_DIED_OF.search(self.question) and not _DIED.search(text))
@@ -746,9 +744,12 @@ class _Pool:
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= {*self._bare_compounds(at)}
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
-        is_labelled = noun is not None and re.search(rf"\b{noun[1]}\b[^;:]*: ", fold(body)) is not None
-        is_cell = is_row(body) and self.kind in (Expected.TIME, Expected.NUMBER)
-        if len(rest) == 1 and (is_labelled or is_cell) and self.is_named[at]:
+        asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
+        labels = [re.escape(asked)] if asked else [re.escape(number) for number in constraints.numbers if is_row(body)]
+        is_labelled = any(re.search(rf"\b{label}\b[^;:]*: ", fold(body)) for label in labels)
+        said = [word for word in constraints.words if word not in LIGHT and word not in rest]
+        is_sure = self.is_named[at] if self.has_names else len(said) >= _FEWEST_MET
+        if len(rest) == 1 and is_labelled and is_sure:
             excused |= {*rest}
         return excused
 

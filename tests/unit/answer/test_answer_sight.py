@@ -138,6 +138,26 @@ def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *
     assert extractive_answer(question, evidence, refuse=False).is_supported is is_supported
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "is_supported"),
+    [
+        ("Why was the play rejected?", "The play was turned down, because it is long.", True),
+        ("Why was the play rejected?", "The play was praised, because it is long.", False),
+        ("What is the level of tool 3.2?", "The level of tool 3.2.0 is 6.", True),
+        ("What is the level of tool 3.2?", "The level of tool 3.1.0 is 6.", False),
+        ("How long do apple rings take?", "Food: Apple rings; Time (hours): 7 to 9; Slice: 5", True),
+        ("At what heat are apple rings dried?", "Food: Apple rings; Heat (°C): 57; Slice: 5", True),
+        ("When does train 5 arrive at Orlen?", "Station: Orlen; Train 3: 9:41; Train 5: 11:41", True),
+        ("When was Old Quarrel delivered?", "Cheese: Old Quarrel; Aged (months): 30; Wheels: 5", False),
+        ("What is the password of the router?", "class User: id: str password: str", False),
+        ("On which day is the fee debited?", "The fee is collected by debit on the 5th of each month.", True),
+        ("How old is Biscuit?", "Biscuit pays the old price for 3 weeks.", False),
+    ],
+)
+def test_phrases_versions_and_labels_with_units(question: str, text: str, *, is_supported: bool) -> None:
+    assert extractive_answer(question, _of(text), refuse=False).is_supported is is_supported
+
+
 def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
     settings = _of("name: tollgate\nlanguage: Kotlin\ndepends_on: ledger, passbook, clockwork", title="service")
     answer = extractive_answer("What language is the service written in?", settings, refuse=False)

@@ -283,6 +283,7 @@ _CHEESES += "| New | goat | 2 | 21.00 |\n| Mid | goat | 12 | 29.00 |"
             "How many cheeses cost less than 30 dollars?",
             "2 rows where Price per kg (USD) is less than 30 dollars: count = 2",
         ),
+        ("Which cheese is the dearest?", "3 rows: max of Price per kg (USD) = 42"),
         ("What is the average price per kilo?", "3 rows: mean of Price per kg (USD) = 30.67"),
         (
             "How many cheeses are sold for more than 20 dollars?",
