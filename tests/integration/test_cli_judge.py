@@ -140,7 +140,7 @@ def test_what_judges_cannot_do_is_refused(place: Path) -> None:
         (("eval", place / "mills", "--judge", "pairwise", *model), "add --answers"),
         (
             ("eval", place / "mills", "--strategies", "path", "--answers", "--alone", "--judge", "pairwise", *model),
-            "path is the only strategy, and pairs need two",
+            "path is the only strategy, but pairs need two",
         ),
         (("eval", place / "mills", "--answers", *model), "--judge-model applies only to judges, and none is named"),
         (("eval", place / "mills", "--answers", "--judge", "pairwise"), "none is named; give --judge-model"),
