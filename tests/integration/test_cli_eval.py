@@ -251,7 +251,7 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     code, out, err = call(*base, "--strategies", "chunk")
     assert (code, out) == (2, "")
     assert "asked 2 questions and this one 3, 1 of them are in only one run: q3" in err
-    assert "ask at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
+    assert "name at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
     assert (
         "--against is 'topic', which is not evaluated; give one of"
         in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
@@ -301,7 +301,7 @@ def test_subsets(place: Path) -> None:
     assert (code, json.loads(out)["questions"]) == (0, 2)
     code, _, err = call("eval", place / "small", "--subset", "test")
     assert code == 2
-    assert "there are: dev, train" in err
+    assert "choose from: dev, train" in err
 
 
 def test_a_strategy_that_fails_is_counted_and_the_exit_code_says_so(

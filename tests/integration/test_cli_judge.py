@@ -137,7 +137,7 @@ def test_what_judges_cannot_do_is_refused(place: Path) -> None:
         (("judge", answers, *model, "--judge", "taste"), "no judge 'taste'"),
         (("judge", answers, *model, "--plan"), "a alone answered, and pairs need two strategies"),
         (("judge", place / "nothing", *model), "nothing"),
-        (("eval", place / "mills", "--judge", "pairwise", *model), "add --answers"),
+        (("eval", place / "mills", "--judge", "pairwise", *model), "there are no answers to judge; give --answers"),
         (
             ("eval", place / "mills", "--strategies", "path", "--answers", "--alone", "--judge", "pairwise", *model),
             "path is the only strategy, but pairs need two",
