@@ -125,7 +125,7 @@ class Outcome(NamedTuple):
 
 
 def reason_prompt(*, is_literal: bool = False) -> Template:
-    """The prompt that asks for a reason: one that rests on the contexts, or if ``is_literal`` that of the paper."""
+    """The prompt that asks for a reason: one that rests on the contexts, or, if ``is_literal``, the prompt of the paper."""
     return read_prompt(_PROMPTS / ("reason-literal.md" if is_literal else "reason.md"))
 
 
@@ -313,7 +313,7 @@ def pairs_of(reasons: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> l
     Parameters
     ----------
     reasons : accepted reasons
-    negatives : kinds of rejected answers; if a kind cannot be made from a reason, there is no such pair
+    negatives : kinds of rejected answers; a kind that cannot be made from a reason is left out
 
     Returns
     -------
@@ -340,7 +340,7 @@ def pairs_of(reasons: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> l
 def wrong_citations(reasoned: Reasoned) -> str:
     """The preferred answer with every citation moved to a piece that does not support its sentence.
 
-    Empty if there is no such piece for a sentence: there are fewer than two contexts, or all of them support it.
+    Empty if a sentence has no such piece: there are fewer than two contexts, or all of them support it.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ REPORT_FILE = "report.json"
 _SPARE = 2  # how many times as many contexts to search for, because those of the other side of the split are left out
 _GUESSED = 120  # assumed tokens of a reason, until ten have been paid for
 Find: TypeAlias = Callable[[str, int], Sequence["Evidence"]]
-"""Returns so many pieces of evidence for a question, from all layers (Eq. 5 and 6), best first."""
+"""A search: takes a question and a number, and returns that many pieces of evidence from all layers (Eq. 5 and 6), best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -705,7 +705,7 @@ class PairsPlan:
     negatives: tuple[Negative, ...]
 
     def make(self, graph: HLGraph, *, budget: Budget | None = None) -> PairSet:
-        """The pairs.
+        """Make the pairs.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""An evaluation from its options to its results: ingests a set, asks its questions, and measures, judges and compares."""
+"""Run an evaluation: ingest a set, ask its questions, and measure, judge and compare the results."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class EvaluationOptions:
     hierarchy: Layers | None = None
 
     def layers_of(self, name: str) -> HierarchyQuery | None:
-        """The parameters of the layers to build for a strategy; None: build none beside the stored ones."""
+        """The parameters of the layers to build for a strategy; None: use the stored layers."""
         return self.hierarchy if isinstance(self.hierarchy, HierarchyQuery) else (self.hierarchy or {}).get(name)
 
 
@@ -183,7 +183,7 @@ class EvaluationPlan:
     planned : the run, still without outcomes
     earlier : the run to compare with
     further : the measures other than recall
-    titles : titles of the sources if the questions are about the corpus as it is; None for an evaluation set
+    titles : titles of the sources if the questions are about an existing corpus; None for an evaluation set
     """
 
     options: EvaluationOptions
@@ -321,7 +321,7 @@ def run_evaluation(
     reranker: str = "",
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """The evaluation of a set in a corpus of its own, or of questions about the corpus of the graph.
+    """Evaluate a set in its own corpus, or questions about the corpus of the graph.
 
     Parameters
     ----------
@@ -677,7 +677,7 @@ def _prepared(
 
 
 class _Layered(NamedTuple):
-    """What is collected by strategy beside its results.
+    """What is collected for each strategy apart from its results.
 
     Attributes
     ----------
