@@ -25,7 +25,7 @@ Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
 Metadata = Mapping[str, MetadataValue]
 AnyScalar = Scalar | date
-"""What callers may give as a value; :class:`datetime.datetime` is a date too."""
+"""A metadata value as callers may pass it; a :class:`datetime.datetime` is a date, too."""
 
 
 class Kind(StrEnum):
@@ -63,11 +63,11 @@ class Relationship(StrEnum):
 
 
 PAGE_BREAK = "\f"
-"""Stands between two pages in the text of a document, so that a chunk of several pages shows where each of them begins."""
+"""Separates the pages in the text of a document, so that a chunk of several pages shows where each page begins."""
 
 
 class Detail(NamedTuple):
-    """What a file says of a part of its text without showing it, such as the unit of a number in inline XBRL."""
+    """What a file says about a part of its text but does not display, such as the unit of a number in inline XBRL."""
 
     start: int
     end: int
@@ -83,12 +83,12 @@ class Document:
     uri : permanent identifier of the document
     text : its text; readers write headings as Markdown (``#``)
     title : its title; may be empty
-    metadata : values by key, for filters; dates and times compare as such (:func:`hlgraph.text.canonical_time`)
+    metadata : values by key, for filters; dates and times are compared as such (:func:`hlgraph.text.canonical_time`)
     key : identifier in the row that it was read from (JSON lines, CSV), if any
-    page_starts : offset at which each page begins (PDF, PPTX), with a :data:`PAGE_BREAK` before each but the first; empty for
+    page_starts : offset at which each page begins (PDF, PPTX), with a :data:`PAGE_BREAK` before every page but the first; empty for
         formats without pages
-    warnings : warnings from reading it, for the report of an ingest; neither stored nor compared
-    details : what the file says of parts of the text, in order; the statements over these parts get them as details
+    warnings : warnings of the reader, for the report of an ingest; neither stored nor compared
+    details : what the file says about parts of the text, in order; statements that cover a part carry it in their details
     """
 
     uri: str
@@ -103,8 +103,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a document that becomes a chunk: its offsets, its size in tokens, the headings above it, and the lines that its
-    first block rests on, such as the header of a table (:class:`hlgraph.text.Context`).
+    """A part of a document that becomes a chunk: its offsets, its size in tokens, the headings above it, and the lines
+    that are needed to read its first block, such as the header of a table (:class:`hlgraph.text.Context`).
     """
 
     start: int
@@ -155,8 +155,8 @@ class Extraction:
     topics : names of topics of the chunk
     problem : why the result is empty or partial, for the report; otherwise empty
     is_failed : the extraction failed; the stored records of the chunk stay, and the next ingest retries
-    dropped : number of items, and parts of items, of a model's replies that could not be read
-    ungrounded : number of propositions that were left out since the chunk does not say them
+    dropped : number of entries, or parts of entries, in a model's replies that could not be read
+    ungrounded : number of propositions that were left out because the chunk does not support them
     """
 
     propositions: tuple[Proposition, ...] = ()
@@ -236,7 +236,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Subject, predicate and object: one record per corpus. ``object_id`` is None for a literal complement."""
+    """Subject, predicate and object, stored once per corpus. ``object_id`` is None if the object is a literal."""
 
     id: str
     corpus: str
@@ -287,19 +287,19 @@ _CELL = 60  # characters of a cell of a printed table
 
 
 class Listing(Sequence[T_co], Generic[T_co]):
-    """Records in their order: they print as a table, a notebook shows them, and pandas or Arrow (extra ``frames``) take them.
+    """A sequence of records that prints as a table, renders in notebooks, and converts to pandas or Arrow (extra ``frames``).
 
-    A subclass defines :meth:`_rows`, and may define the rest.
+    A subclass must define :meth:`_rows` and may override the rest.
     """
 
     __slots__ = ()
 
     def _rows(self) -> Iterable[Mapping[str, object]]:
-        """Each record as flat values by the name of their column."""
+        """Each record as a flat mapping from column to value."""
         raise NotImplementedError
 
     def _columns(self) -> tuple[str, ...]:
-        """The first columns of a table, which an empty one has, too."""
+        """The first columns of the table; an empty table has them, too."""
         return ()
 
     def _printed(self) -> tuple[str, ...]:
@@ -307,7 +307,7 @@ class Listing(Sequence[T_co], Generic[T_co]):
         return self._columns()
 
     def _footer(self) -> str:
-        """A line below a printed table; empty: none."""
+        """A line below the printed table, or an empty string."""
         return ""
 
     def __str__(self) -> str:
@@ -323,14 +323,14 @@ class Listing(Sequence[T_co], Generic[T_co]):
         return f"{as_html_table(head, rows)}<p>{escape(self._footer())}</p>"
 
     def to_pandas(self) -> DataFrame:
-        """A data frame of pandas, one row for each record. Raises MissingExtraError without the extra ``frames``."""
+        """A pandas data frame with one row per record. Raises MissingExtraError without the extra ``frames``."""
         with needs_extra("frames", "a data frame"):
             import pandas as pd
         rows = list(self._rows())
         return pd.DataFrame(rows, columns=self._all_columns(rows))
 
     def to_arrow(self) -> Table:
-        """An Arrow table, one row for each record. Values of several types in one column become texts.
+        """An Arrow table with one row per record. A column with values of several types becomes text.
 
         Raises MissingExtraError without the extra ``frames``.
         """
@@ -355,7 +355,7 @@ def _text(value: object) -> str:
 
 
 def _cell(value: object) -> str:
-    """A value on one line, shortened."""
+    """A value on one line, shortened if it is long."""
     if value is None:
         return ""
     text = f"{value:.3f}" if isinstance(value, float) else " ".join(_text(value).split())
@@ -389,7 +389,7 @@ class Hit:
 
 
 SEARCH_K, ANSWER_K, REPORT_K, TOOL_K = 10, 20, 200, 8
-"""Default ``k``, the number of pieces of evidence: of a search, an answer, a report, and one call of an agent's tool."""
+"""Default ``k``, the number of pieces of evidence, for a search, an answer, a report, and one call of an agent's tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,7 +401,7 @@ class Evidence:
 
     Attributes
     ----------
-    text : the text, as the source is cited
+    text : the text that is cited
     score : higher is better
     chunk_id : its chunk
     start : offset of its first character in the text of the source
@@ -410,12 +410,12 @@ class Evidence:
     statement_id : its statement; empty for a chunk or a summary
     page : page number, from 1; None for formats without pages
     headings : titles of the headings above it
-    why : figures and words that explain its score
+    why : figures and words, by name, that explain its score
     labels : labels of its numbers from the tables of its chunk, if requested; not part of ``text``
     summary_id : its summary; empty for a part of a source
     is_stale : whether a source that the summary rests on has changed since the build; False for a part of a source
-    rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the closest to the question first,
-        each with its cosine as score
+    rests_on : for a summary, all chunks that it rests on, then the statements that it quotes, the most similar to the question
+        first, each with its cosine as score
     """
 
     text: str
@@ -445,7 +445,7 @@ class Evidence:
 
     @property
     def place(self) -> str:
-        """Where it is: title, page, nearest heading, characters; of a summary what it rests on."""
+        """Where it is: title, page, nearest heading and characters; for a summary, how many chunks and sources it rests on."""
         if self.summary_id:
             sources = len({part.source.id for part in self.opened})
             stale = " (STALE: a source below has changed since; next: hlgraph hierarchy build)" if self.is_stale else ""
@@ -458,17 +458,17 @@ class Evidence:
 
     @property
     def opened(self) -> tuple[Evidence, ...]:
-        """The parts of sources behind it: the chunks of a summary, else itself."""
+        """The parts of sources behind it: the chunks of a summary, otherwise the evidence itself."""
         return tuple(part for part in self.rests_on if not part.statement_id) if self.summary_id else (self,)
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things.
+    """A count with its noun, in the singular or the plural.
 
     Parameters
     ----------
     count : the number
-    noun : the thing, in the singular
+    noun : the noun, in the singular
 
     Examples
     --------
@@ -486,7 +486,7 @@ class Domain:
     ----------
     kinds : kinds of entities that matter, such as ``financial ratio``; may be empty
     topics : recurring topics, such as ``market risk``; may be empty
-    made_by : prompt and model that inferred it; empty for a person
+    made_by : prompt and model that inferred it; empty if a person wrote it
     """
 
     kinds: tuple[str, ...] = ()
@@ -500,7 +500,7 @@ class Calibration:
 
     Attributes
     ----------
-    names : number of names that the corpus had
+    names : number of names in the corpus when it was measured
     spread : cosine of a name and its nearest name, minus the cosine of two random names
     entity, statement, chunk : median cosine of two random rows of that kind
     """
@@ -550,8 +550,8 @@ class Choice:
     ----------
     index : its index among the given answers, from 0
     text : its text
-    margin : distance of the two best scores; None if a chat model chose
-    scores : support of each answer, from 0 to 1; empty if a chat model chose, which returns a letter without figures
+    margin : difference between the two best scores; None if a chat model chose
+    scores : support of each answer, from 0 to 1; empty if a chat model chose, because it returns only a letter
     """
 
     index: int
@@ -562,7 +562,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ChatUse:
-    """How a search made the decisions that a paper leaves to a model, and the cost of the calls.
+    """Whether rules or a chat model made the decisions that a paper leaves to a model, and the cost of the calls.
 
     Attributes
     ----------
@@ -570,7 +570,7 @@ class ChatUse:
     calls : paid calls of the chat model
     kept_calls : calls that were answered by stored replies and cost nothing
     input_tokens, output_tokens : tokens of the paid calls
-    fallbacks : number of fallbacks to rules by reason, for replies that could not be used
+    fallbacks : number of unusable replies in whose place rules decided, by reason
     """
 
     by: str = ""
@@ -590,8 +590,8 @@ class ReportFigures:
     communities : number of communities that were read
     anchors : collected statements
     shown_anchors : collected statements that were read
-    statements, passages, summaries : pieces of evidence that were read
-    divided : communities that exceeded the budget of one call and took several
+    statements, passages, summaries : number of pieces of evidence of each kind that were read
+    divided : communities that were too large for one call and took several
     calls, kept_calls : paid calls of the chat model, and calls answered by stored replies
     input_tokens, output_tokens : tokens of the paid calls
     points : points in the replies with a usable citation
@@ -633,16 +633,16 @@ class Answer:
     made_by : version of the prompt, and the model that wrote the answer; empty without a model
     sentences : sentences of the text, each checked against the evidence that it cites
     dropped : unsupported sentences that were removed from the text; their citation numbers are those of the reply
-    checked_by : ``lexical``, or version of the prompt and model of the judge; ``rows`` for a number over the rows of a table; empty
-        if nothing was checked
+    checked_by : ``lexical``, or version of the prompt and model of the judge; ``rows`` for a number computed from table rows;
+        empty if nothing was checked
     left_out : number of pieces of evidence that did not fit into the context
-    cut : number of pieces that the context contains only in part, from their beginning
+    cut : number of pieces of which the context contains only the beginning
     choice : the chosen answer of a question with choices; None if the evidence supports none of them
     search : how the search for the evidence made its decisions, and its calls of the chat model
     report : the evidence of a report; None for other answers, and for reports without a chat model
     is_truncated : a reply of the chat model stopped at its length limit, even at twice the limit; the answer is incomplete
-    uncovered : words of the question that no cited piece has, for an answer without a chat model
-    evidence : all pieces that were retrieved for it, best first; ``left_out`` of them did not fit into the context
+    uncovered : words of the question that no cited piece contains, for an answer without a chat model
+    evidence : all pieces of evidence that were retrieved, best first; ``left_out`` of them did not fit into the context
     """
 
     question: str
@@ -658,14 +658,14 @@ class Answer:
     left_out: int = 0
     cut: int = 0
     choice: Choice | None = None
-    search: ChatUse = field(default_factory=ChatUse, compare=False)  # the cost does not make answers differ
+    search: ChatUse = field(default_factory=ChatUse, compare=False)  # answers that differ only in cost are equal
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
-        """The text, and what it cites."""
+        """The text, and below it the places that it cites."""
         cited = [f"[{citation.number}] {citation.evidence.place}" for citation in self.citations]
         return "\n".join((self.text, "", *cited) if cited else (self.text,))
 

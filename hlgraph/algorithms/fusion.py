@@ -22,15 +22,15 @@ def reciprocal_rank(
 
     Parameters
     ----------
-    rankings : ids, best first; if a ranking contains an id twice, the first place counts
-    k : damps the advantage of the first ranks, above 0, default 60
-    weights : one weight per ranking, 0 or more; None: all are 1
+    rankings : each a sequence of ids, best first; if an id occurs twice in a ranking, its first rank counts
+    k : constant that damps the advantage of the first ranks; above 0, default 60
+    weights : one weight per ranking, 0 or more; default: all are 1
 
     Returns
     -------
     list
-        Each id with its fused score, best first. Ties break by the rank in the first ranking, then in the next one, so they
-        depend on ids no more than the rankings do.
+        Each id with its fused score, best first. Ties are ordered by rank in the first ranking, then in the next one; ids are
+        never compared.
 
     Raises
     ------
@@ -50,15 +50,15 @@ def reciprocal_rank(
     check.positive("k", k)
     weights = [1.0] * len(rankings) if weights is None else weights
     if len(weights) != len(rankings):
-        raise InputError(f"there are {len(weights)} weights for {len(rankings)} lists; give one per list")
-    parts: defaultdict[str, list[float]] = defaultdict(list)
+        raise InputError(f"got {len(weights)} weights for {len(rankings)} rankings; give one weight per ranking")
+    terms: defaultdict[str, list[float]] = defaultdict(list)
     for ranking, weight in zip(rankings, weights, strict=True):
         check.not_negative("a weight", weight)
-        for rank, name in enumerate(dict.fromkeys(ranking), start=1):
-            parts[name].append(weight / (k + rank))
-    # fsum gives the same sum to the last bit in any order of the parts; otherwise rounding would break a tie.
-    fused = [(name, math.fsum(values)) for name, values in parts.items()]
-    return sorted(fused, key=lambda entry: -entry[1])  # stable: ties keep the order of ``parts``
+        for rank, key in enumerate(dict.fromkeys(ranking), start=1):
+            terms[key].append(weight / (k + rank))
+    # fsum gives the same sum to the last bit in any order of the terms; otherwise rounding could break a tie.
+    fused = [(key, math.fsum(values)) for key, values in terms.items()]
+    return sorted(fused, key=lambda entry: -entry[1])  # stable: ties keep the order of ``terms``
 
 
 def top_k(
@@ -67,16 +67,17 @@ def top_k(
     *,
     tie_break: NDArray[np.str_] | NDArray[np.bytes_] | NDArray[np.integer] | None = None,
 ) -> NDArray[np.intp]:
-    """The indices of the k highest scores, best first; equal scores are ordered by their key.
+    """Indices of the k highest scores, best first; equal scores are ordered by ``tie_break``.
 
-    A partition around the k-th score finds everything above it. Only the ties at that boundary and the k winners are sorted,
-    so the result equals that of a full sort in O(n + t log t) time, where t is k plus the ties at the boundary.
+    The result equals that of a full sort, in O(n + t log t) time, where t is k plus the number of ties at the k-th score: a
+    partition separates the scores above the k-th, and only those and the ties are sorted.
 
     Parameters
     ----------
-    scores : shape (n,), one score per item; infinities are allowed, NaN is not
-    k : number of items, 0 or more; all items if there are fewer
-    tie_break : shape (n,), one key per item (its id), the lower first; without keys, or for equal keys, the lower index first
+    scores : shape (n,), may contain infinities, but not NaN
+    k : number of indices, 0 or more; all indices if there are fewer
+    tie_break : shape (n,), one sort key per score, such as an id; lower keys come first. Without keys, or if keys are equal,
+        lower indices come first
 
     Returns
     -------

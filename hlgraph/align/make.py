@@ -1,4 +1,4 @@
-"""Make pairs of answers from questions with gold answers: contexts, reasons by chat models, rejected answers (GraphMPA, 4)."""
+"""Make preference pairs from questions with gold answers: contexts, reasons by chat models, rejected answers (GraphMPA, 4)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 
-# Reasons: from the question and the gold answer, a chat model writes why the answer is right; reasons that fail a check are
+# Reasons. A chat model reads a question and its gold answer and writes why the answer is right. Reasons that fail a check are
 # left out.
 
 
@@ -80,17 +80,17 @@ FAULTS: dict[Fault, str] = {
     "unreadable": "the reply does not have the two parts, or was cut off",
     "refused": "the provider refused the request",
     "no_reason": "the model says that the evidence does not lead to the answer",
-    "other_answer": "the reply ends with another answer than the gold",
+    "other_answer": "the reply does not end with the gold answer",
     "no_lead": "the reason does not name the gold answer",
     "tells": "the reason says that the answer was given",
-    "uncited": "a sentence of the reason cites nothing",
-    "unknown_citation": "the reason cites a piece that is not there",
+    "uncited": "a sentence of the reason has no citation",
+    "unknown_citation": "the reason cites a piece that does not exist",
     "unsupported": "a cited piece does not support its sentence",
 }
 """Why a reason is left out."""
 _DECLINED = "NO REASON"
 _VERDICTS = frozenset({"yes", "no", "maybe", "true", "false"})
-_TOLD = re.compile(
+_TELLS = re.compile(
     r"\b(?:given|provided|supplied|stated|correct|gold)\s+answer\b|\banswer (?:was|is) given\b", re.IGNORECASE
 )
 
@@ -105,14 +105,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One question with one prefix of its contexts: C_k of GraphMPA, section 3.2; without any for k = 0."""
+    """One question with its k best contexts, C_k of GraphMPA, section 3.2; k may be 0."""
 
     question: Question
     contexts: tuple[Context, ...]
 
     @property
     def gold(self) -> str:
-        """The answer that is trained."""
+        """The answer to train."""
         return self.question.answers[0]
 
 
@@ -125,14 +125,14 @@ class Outcome(NamedTuple):
 
 
 def reason_prompt(*, is_literal: bool = False) -> Template:
-    """The prompt that asks for a reason: one that rests on the contexts, or as in the paper."""
+    """The prompt that asks for a reason: one that rests on the contexts, or, if ``is_literal``, the prompt of the paper."""
     return read_prompt(_PROMPTS / ("reason-literal.md" if is_literal else "reason.md"))
 
 
-def context_of(item: Evidence) -> Context:
+def context_of(evidence: Evidence) -> Context:
     """A piece of evidence as context."""
-    sources = tuple(sorted({part.source.uri for part in (item, *item.rests_on)}))
-    return Context(line_of(item), Piece(item.id, item.kind.value, sources))
+    sources = tuple(sorted({part.source.uri for part in (evidence, *evidence.rests_on)}))
+    return Context(line_of(evidence), Piece(evidence.id, evidence.kind.value, sources))
 
 
 def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> list[Task]:
@@ -141,8 +141,8 @@ def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> l
     Parameters
     ----------
     question : the question, with answers
-    contexts : best first
-    most : most contexts of a task
+    contexts : its contexts, best first
+    most : maximum number of contexts in a task
     """
     return [Task(question, tuple(contexts[:k])) for k in range(min(most, len(contexts)) + 1)]
 
@@ -150,7 +150,7 @@ def tasks_of(question: Question, contexts: Sequence[Context], *, most: int) -> l
 def prompt_of(task: Task) -> Prompt:
     """The prompt of the trained model for a task, which ``graph.answer`` sends with the style ``aligned``."""
     question = task.question
-    values = aligned_values(question.asked, in_lines([item.text for item in task.contexts]))
+    values = aligned_values(question.asked, in_lines([context.text for context in task.contexts]))
     return Prompt(
         prompt=f"{prompt_named(ALIGNED).filled(values)}\n",
         question_id=question.id,
@@ -170,11 +170,11 @@ def messages(task: Task, *, is_literal: bool = False) -> tuple[str, str, str]:
     Parameters
     ----------
     task : the question, its gold answer and its contexts
-    is_literal : as in the paper, the reason need not rest on the contexts
+    is_literal : as in the paper: the reason need not rest on the contexts
     """
     prompt = reason_prompt(is_literal=is_literal)
     pieces = "\n".join(
-        f"[{number}]\n{delimited('evidence', item.text)}" for number, item in enumerate(task.contexts, 1)
+        f"[{number}]\n{delimited('evidence', context.text)}" for number, context in enumerate(task.contexts, 1)
     )
     values = {
         "evidence": pieces or "(none)",
@@ -195,14 +195,14 @@ def written(task: Task, executor: Executor, *, max_tokens: int, is_literal: bool
     Parameters
     ----------
     task : the question, its gold answer and its contexts
-    executor : of the chat model
+    executor : executor of the chat model
     max_tokens : limit of the reply, in tokens
-    is_literal : as in the paper, only the answer is checked, not what the reason rests on
+    is_literal : as in the paper: only the answer is checked, not what the reason rests on
 
     Raises
     ------
     ModelError
-        The model cannot be called; a request that it refuses is an outcome.
+        The model cannot be called. A request that it refuses is an outcome, not an error.
     """
     system, user, version = messages(task, is_literal=is_literal)
     asking = executor.about(Purpose(stage=STAGE, prompt=version), accept=is_readable)
@@ -226,15 +226,16 @@ def written(task: Task, executor: Executor, *, max_tokens: int, is_literal: bool
 def fault_of(task: Task, parts: Parts, *, is_literal: bool = False) -> Fault | None:
     """Why a reason is rejected; None if it leads to the gold answer and cites what it uses.
 
-    The reply must end with the gold answer, and the reason must name it, unless it is a verdict such as yes. With contexts each
-    sentence cites at least one, and what it cites supports it (:func:`hlgraph.extract.wording.objection`); the last sentence,
-    which may draw the conclusion, is looked up in all that the reason cites. Without contexts it cites nothing.
+    The reply must end with the gold answer, and the reason must name it, unless it is a verdict such as yes. If the task has
+    contexts, each sentence must cite at least one, and they must support it (:func:`hlgraph.extract.wording.objection`). The last
+    sentence may draw the conclusion, so it is checked against everything that the reason cites. If the task has no contexts, the
+    reason must cite nothing.
 
     Parameters
     ----------
     task : the question, its gold answer and its contexts
     parts : the reply
-    is_literal : as in the paper, the reply must end with the gold answer, and nothing else is checked
+    is_literal : as in the paper: the reply must end with the gold answer, and nothing else is checked
     """
     reason = parts.reason
     if not exact_match(parts.answer, task.question.answers):
@@ -243,7 +244,7 @@ def fault_of(task: Task, parts: Parts, *, is_literal: bool = False) -> Fault | N
         return None
     if normalised(task.gold) not in _VERDICTS and not has_answer([CITED.sub("", reason)], task.question.answers):
         return "no_lead"
-    if _TOLD.search(reason):
+    if _TELLS.search(reason):
         return "tells"
     return _fault_of_citations(task, reason)
 
@@ -266,7 +267,7 @@ def _fault_of_citations(task: Task, reason: str) -> Fault | None:
 
 
 def with_single_marks(reason: str) -> str:
-    r"""A reason on one line, with one mark for each cited piece.
+    r"""The reason on one line, with one mark per cited piece.
 
     Examples
     --------
@@ -282,16 +283,18 @@ def _is_declined(text: str) -> bool:
     return text.strip(" .").upper() == _DECLINED
 
 
-# Rejected answers. GraphMPA rejects only the bare gold answer, which is always the shorter one, so a model can lower the loss by
-# writing more. Two further kinds are as long as the preferred answer.
+# Rejected answers. GraphMPA rejects only the bare gold answer, which is always shorter than the preferred one, so a model can
+# lower the loss just by writing more. The two further kinds here are as long as the preferred answer.
 
 
-_LENGTHS = 0.25  # most difference of the lengths of a preferred and a rejected answer of the same length
+_LENGTHS = (
+    0.25  # maximum difference in length between a preferred and a rejected answer, as a share of the preferred one
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Reasoned:
-    """A task with a reason that holds, the chat model that wrote it, and the version of the prompt that asked for it."""
+    """A task with an accepted reason, the chat model that wrote it, and the version of the prompt that asked for it."""
 
     task: Task
     reason: str
@@ -304,52 +307,52 @@ class Reasoned:
         return preferred(self.reason, self.task.gold)
 
 
-def pairs_of(found: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> list[Pair]:
-    """The pairs of all reasons of one side of a split; equal pairs once.
+def pairs_of(reasons: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> list[Pair]:
+    """The pairs from the reasons of one side of a split, without duplicates.
 
     Parameters
     ----------
-    found : reasons that hold
-    negatives : kinds of rejected answers; a reason for which a kind cannot be made has no pair of it
+    reasons : accepted reasons
+    negatives : kinds of rejected answers; a kind that cannot be made from a reason is left out
 
     Returns
     -------
     list[Pair]
-        In the order of ``found``, and of ``negatives`` for each.
+        In the order of ``reasons``; for each reason, in the order of ``negatives``.
     """
     by_size: dict[int, list[Reasoned]] = {}
-    for item in found:
-        by_size.setdefault(len(item.task.contexts), []).append(item)
+    for reasoned in reasons:
+        by_size.setdefault(len(reasoned.task.contexts), []).append(reasoned)
     pairs: dict[tuple[str, str, str], Pair] = {}
-    for item in found:
+    for reasoned in reasons:
         rejected: Mapping[Negative, str] = {
-            "bare": item.task.gold,
-            "citation": wrong_citations(item),
-            "other": other_answer(item, by_size[len(item.task.contexts)]),
+            "bare": reasoned.task.gold,
+            "citation": wrong_citations(reasoned),
+            "other": other_answer(reasoned, by_size[len(reasoned.task.contexts)]),
         }
         for kind in negatives:
             if rejected[kind]:
-                pair = _pair(item, kind, rejected[kind])
+                pair = _pair(reasoned, kind, rejected[kind])
                 pairs.setdefault((pair.prompt, normalised(pair.chosen), normalised(pair.rejected)), pair)
     return list(pairs.values())
 
 
-def wrong_citations(item: Reasoned) -> str:
+def wrong_citations(reasoned: Reasoned) -> str:
     """The preferred answer with every citation moved to a piece that does not support its sentence.
 
     Empty if a sentence has no such piece: there are fewer than two contexts, or all of them support it.
 
     Parameters
     ----------
-    item : a reason that holds
+    reasoned : an accepted reason
     """
-    contexts = item.task.contexts
-    spans = cited_sentences(item.reason)
+    contexts = reasoned.task.contexts
+    spans = cited_sentences(reasoned.reason)
     if not spans or not contexts:
         return ""
     text, at = "", 0
     for span in spans:
-        sentence = item.reason[span.start : span.end]
+        sentence = reasoned.reason[span.start : span.end]
         wrong = [
             number
             for number, context in enumerate(contexts, 1)
@@ -357,24 +360,24 @@ def wrong_citations(item: Reasoned) -> str:
         ]
         if not wrong:
             return ""
-        text += item.reason[at : span.start] + _moved(sentence, wrong)
+        text += reasoned.reason[at : span.start] + _moved(sentence, wrong)
         at = span.end
-    return preferred(text + item.reason[at:], item.task.gold)
+    return preferred(text + reasoned.reason[at:], reasoned.task.gold)
 
 
-def other_answer(item: Reasoned, others: Iterable[Reasoned]) -> str:
-    """The preferred answer to another question with as many contexts, the closest in length; empty if none is close.
+def other_answer(reasoned: Reasoned, others: Iterable[Reasoned]) -> str:
+    """The preferred answer to another question with as many contexts that is closest in length; empty if none is close.
 
-    The other question has another gold answer and no gold source of this one. The lengths differ by a quarter at most. Ties
+    The other question has a different gold answer and shares no gold source. The lengths differ by at most a quarter. Ties
     break by question id, then by text.
 
     Parameters
     ----------
-    item : a reason that holds
+    reasoned : an accepted reason
     others : reasons with the same number of contexts
     """
-    mine, golds = item.task.question, {normalised(answer) for answer in item.task.question.answers}
-    length = len(item.text)
+    mine, golds = reasoned.task.question, {normalised(answer) for answer in reasoned.task.question.answers}
+    length = len(reasoned.text)
     close = [
         (abs(len(each.text) - length), each.task.question.id, each.text)
         for each in others
@@ -386,43 +389,43 @@ def other_answer(item: Reasoned, others: Iterable[Reasoned]) -> str:
 
 
 def _moved(sentence: str, wrong: Sequence[int]) -> str:
-    """A sentence whose marks name the wrong pieces, as many as it has if there are enough."""
+    """The sentence with its marks moved to the wrong pieces: as many different ones as it has marks, if there are enough."""
     numbers = list(dict.fromkeys(int(number) for number in MARK.findall(sentence)))
     new = {number: wrong[place % len(wrong)] for place, number in enumerate(numbers)}
     return MARK.sub(lambda mark: f"[{new[int(mark[1])]}]", sentence)
 
 
-def _pair(item: Reasoned, kind: Negative, rejected: str) -> Pair:
-    prompt = prompt_of(item.task)
+def _pair(reasoned: Reasoned, kind: Negative, rejected: str) -> Pair:
+    prompt = prompt_of(reasoned.task)
     return Pair(
-        id=checksum("pair", prompt.prompt, item.text, rejected)[:32],
-        chosen=item.text,
+        id=checksum("pair", prompt.prompt, reasoned.text, rejected)[:32],
+        chosen=reasoned.text,
         rejected=rejected,
         negative=kind,
-        model=item.model,
-        made_with=(prompt_named(ALIGNED).version, item.asked_by),
+        model=reasoned.model,
+        made_with=(prompt_named(ALIGNED).version, reasoned.asked_by),
         **{each.name: getattr(prompt, each.name) for each in fields(prompt)},
     )
 
 
 CONTEXTS = 3
-"""Most pieces of context; with 0 to 3 of them, the 5,000 training questions of a set of the paper give its 20,000 samples."""
+"""Maximum number of pieces of context. With 0 to 3 of them, 5,000 training questions give the paper's 20,000 samples."""
 REPORT_FILE = "report.json"
-_SPARE = 2  # factor of the number of contexts to search for, since those of the other side of the split are left out
+_SPARE = 2  # how many times as many contexts to search for, because those of the other side of the split are left out
 _GUESSED = 120  # assumed tokens of a reason, until ten have been paid for
 Find: TypeAlias = Callable[[str, int], Sequence["Evidence"]]
-"""From a question and a number to the best pieces of evidence over all layers (Eq. 5 and 6), best first."""
+"""A search: takes a question and a number, and returns that many pieces of evidence from all layers (Eq. 5 and 6), best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class PairSet:
     """The pairs of an evaluation set. A notebook shows the counts.
 
     Attributes
     ----------
-    train, test : pairs for training, and held-out ones
-    prompts : every held-out question with each number of contexts
-    questions, held_out : number of questions on either side
+    train, test : pairs for training and held-out pairs
+    prompts : prompts of the held-out questions, one per number of contexts
+    questions, held_out : number of questions for training and held-out questions
     tasks : number of reasons that were asked for
     faults : number of rejected reasons, by fault
     by_model : number of pairs, by the model that wrote the reason
@@ -482,7 +485,7 @@ class Tasks:
 
 
 def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
-    """The tasks of a split: every question with growing prefixes of what retrieval finds.
+    """The tasks of a split: each question with 0, 1, 2 and more of its best contexts.
 
     The contexts for training omit every piece that rests on a gold source of a held-out question, so that no training prompt
     shows the evidence of a held-out answer. Equal texts count once.
@@ -491,7 +494,7 @@ def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
     ----------
     split : the questions
     find : the search
-    most : most pieces of context
+    most : maximum number of pieces of context
     """
     hidden = {f"{PREFIX}{gold}" for question in split.test for gold in question.gold}
 
@@ -508,8 +511,8 @@ def find_contexts(split: Split, find: Find, *, most: int) -> Tasks:
 
 
 def _usable(evidence: Iterable[Evidence], without: set[str]) -> list[Context]:
-    pieces = (context_of(item) for item in evidence)
-    return list({item.text: item for item in pieces if not without.intersection(item.piece.sources)}.values())
+    pieces = (context_of(each) for each in evidence)
+    return list({each.text: each for each in pieces if not without.intersection(each.piece.sources)}.values())
 
 
 def make(
@@ -520,7 +523,7 @@ def make(
     max_tokens: int = 4096,
     budget: Budget | None = None,
     is_literal: bool = False,
-) -> Made:
+) -> PairSet:
     """Pairs for all tasks: every model writes a reason for each task, and the accepted reasons become pairs.
 
     Parameters
@@ -529,7 +532,7 @@ def make(
     executors : of the chat models; stored replies cost nothing, so a repeated call resumes
     negatives : kinds of rejected answers
     max_tokens : limit of one reply, in tokens
-    budget : for all models together; None: no limit
+    budget : limit for all models together; None: no limit
     is_literal : reasons as in the paper, see :attr:`PairsOptions.literal`
 
     Raises
@@ -550,12 +553,14 @@ def make(
         for side, some in (("train", tasks.train), ("test", tasks.test)):
             with progress.step(f"reasons {side}", len(some), unit="reasons"):
                 outcomes = started.run(ask, some, step=f"reasons {side}")
-            faults.update(item.fault for item in outcomes if item.fault)
+            faults.update(outcome.fault for outcome in outcomes if outcome.fault)
             sides[side] += [
-                Reasoned(item.task, item.reason, executor.fingerprint, version) for item in outcomes if not item.fault
+                Reasoned(outcome.task, outcome.reason, executor.fingerprint, version)
+                for outcome in outcomes
+                if not outcome.fault
             ]
     train, test = (pairs_of(reasons, negatives=negatives) for reasons in sides.values())
-    return Made(
+    return PairSet(
         train=train,
         test=test,
         prompts=[prompt_of(task) for task in tasks.test],
@@ -585,9 +590,9 @@ def _rest(budget: Budget | None, begun: Executor) -> Budget | None:
 
 
 def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096, is_literal: bool = False) -> ExpectedCost:
-    """The cost of :func:`make` with one model. Calls no model and writes nothing.
+    """The expected cost of :func:`make` with one model. Calls no model and writes nothing.
 
-    Once ten reasons of the model have been paid for, the means of the ledger replace the guesses.
+    Token counts are guesses until ten reasons of the model have been paid for; from then on they are averages from the ledger.
 
     Parameters
     ----------
@@ -624,7 +629,7 @@ def planned(tasks: Tasks, executor: Executor, *, max_tokens: int = 4096, is_lite
     )
 
 
-# The pairs of an evaluation set: its questions are split, its passages ingested and searched.
+# The pairs of an evaluation set: its questions are split, and its passages are ingested and searched.
 
 
 _LOG = logging.getLogger(__name__)
@@ -636,21 +641,21 @@ class PairsOptions:
 
     Attributes
     ----------
-    questions : file of questions in place of that of the set
+    questions : file of questions; None: that of the set
     test : file of held-out questions; None: a share of the questions
     subsets, limit : which questions are used
-    contexts : most pieces of context
-    held_out : share of the questions that is held out, where ``test`` is None
-    negatives : kinds of rejected answers; None: all, of literal data ``bare``
-    strategy : finds the contexts
-    chats : names of the chat models that write reasons; none: that of the settings
-    literal : the data of the paper: a reason may cite nothing and need not rest on the contexts, so those that do not help stay
+    contexts : maximum number of pieces of context
+    held_out : share of the questions that is held out if ``test`` is None
+    negatives : kinds of rejected answers; None: all, or only ``bare`` for literal data
+    strategy : strategy that finds the contexts
+    chats : names of the chat models that write reasons; empty: that of the settings
+    literal : make the data of the paper: a reason need not cite the contexts or rest on them, so contexts that do not help stay
         in the prompts, and the only rejected answer is the bare gold answer
 
     Raises
     ------
     InputError
-        ``contexts`` is below 0, or literal data is to have other rejected answers.
+        ``contexts`` is below 0, or ``literal`` is combined with rejected answers other than ``bare``.
     """
 
     questions: str | Path | None = None
@@ -668,10 +673,10 @@ class PairsOptions:
         """Check the number of contexts, and the rejected answers of literal data."""
         if self.literal and tuple(self.negatives or ("bare",)) != ("bare",):
             raise InputError(
-                f"negatives are {', '.join(self.negatives or ())}; literal data has one kind, bare: leave them out"
+                f"negatives are {', '.join(self.negatives or ())}; literal data has only bare ones: leave negatives out"
             )
         if self.contexts < 0:
-            raise InputError(f"contexts is {self.contexts}; give 0 (no context alone) or more")
+            raise InputError(f"contexts is {self.contexts}; give 0 (questions without context) or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -699,13 +704,13 @@ class PairsPlan:
     options: PairsOptions
     negatives: tuple[Negative, ...]
 
-    def make(self, graph: HLGraph, *, budget: Budget | None = None) -> Made:
-        """The pairs.
+    def make(self, graph: HLGraph, *, budget: Budget | None = None) -> PairSet:
+        """Make the pairs.
 
         Parameters
         ----------
         graph : the corpus of the set
-        budget : for all models together; None: no limit
+        budget : limit for all models together; None: no limit
         """
         most = graph.settings.models.max_tokens
         with _executors(self.options.chats, graph.settings, is_planned=False) as executors:
@@ -728,7 +733,7 @@ class PairsPlan:
             return PairsCost(tasks, tuple(costs))
 
     def _tasks(self, graph: HLGraph) -> Tasks:
-        """The questions with the contexts that the strategy finds in the corpus of the set, which is ingested first."""
+        """Ingest the set, and return its questions with the contexts that the strategy finds."""
         chosen = retriever(self.options.strategy, "paper")
         for failure in ingest_set(graph, self.dataset).failed:
             _LOG.warning("not ingested: %s", failure.error)
@@ -745,14 +750,14 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
 
     Parameters
     ----------
-    folder : of the set
+    folder : folder of the set
     options : the options
     settings : all settings
 
     Raises
     ------
     InputError
-        Options that cannot be used, no question has answers, no chat model is named, or a given split leaks.
+        An option is invalid, no question has answers, no chat model is named, or the given split leaks.
     ReadError
         A file cannot be read.
     """
@@ -769,10 +774,10 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
 
 
 def _split(dataset: Dataset, test: str | Path | None, *, held_out: float) -> Split:
-    """Split the questions that have answers: by the held-out file if there is one, otherwise by source."""
+    """Split the questions that have answers: as the held-out file says if there is one, otherwise by source."""
     answered = [question for question in dataset.questions if question.answers]
     if not answered:
-        raise InputError(f"no question of {dataset.name} has answers; give the questions a list answers")
+        raise InputError(f"no question of {dataset.name} has answers; add the field answers, a list, to the questions")
     if test is None:
         return split_by_source(answered, held_out=held_out)
     others = load(dataset.passages_path.parent, questions=test).questions
@@ -781,7 +786,7 @@ def _split(dataset: Dataset, test: str | Path | None, *, held_out: float) -> Spl
 
 @contextmanager
 def _executors(names: Sequence[str], settings: Settings, *, is_planned: bool) -> Iterator[list[Executor]]:
-    """The executors of chat models, with the ledger and the replies of the store; for a plan no model is made."""
+    """The executors of chat models, with the ledger and the replies of the store. No model is created for a plan."""
     with ExitStack() as closing:
         executors = []
         for name in names:

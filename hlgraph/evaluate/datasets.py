@@ -1,11 +1,14 @@
 """Reads an evaluation set: passages, questions with their supporting passages, and optional extractions.
 
-A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``: ``corpus`` (id, title, text; every other field is
-metadata of the passage, such as its author, publisher or date); ``questions.dev`` or
-``questions`` (id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions, options). A set of
-abstract questions, which no single passage answers, names supporting passages of none of them;
-optionally ``extractions`` and ``derived_propositions`` (passage_id and what was extracted from it). Their other fields are
-ignored. Evidence noted by the author of a question is never read, so that no retriever can see it.
+A set is a folder of JSON lines files, ``.jsonl.gz`` or ``.jsonl``:
+
+- ``corpus``: id, title and text of each passage. Every other field is metadata of the passage, such as its author or date.
+- ``questions.dev`` or ``questions``: id, question, supporting_passage_ids, and optionally type, hops, subset, answers, assertions
+  and options. Either every question names supporting passages, or none does, if no single passage answers them.
+- ``extractions`` and ``derived_propositions``, both optional: passage_id, and what was extracted from the passage.
+
+Other fields of questions and extractions are ignored. Evidence that the author of a question noted is never read, so that no
+retriever can see it.
 """
 
 from __future__ import annotations
@@ -53,13 +56,13 @@ class Question:
 
     Attributes
     ----------
-    id, text : of the question
-    gold : ids of the passages that support its answer, at least one; in a set of abstract questions, none of any question
-    type : kind of question as its set calls it, empty if unknown
+    id, text : id and text of the question
+    gold : ids of the passages that support its answer; empty for all questions of a set if no single passage answers them
+    type : kind of question, as the set names it; empty if unknown
     hops : number of passages that must be joined, 0 if unknown
-    answers : accepted answers, without empty ones
+    answers : accepted answers, none of them empty
     subset : the part of the set that it comes from, empty if the set has no parts
-    assertions : what an answer has to say, for judges; empty if the set has none
+    assertions : what an answer must say, for judges; empty if the set has none
     options : the answers to choose from, A first; empty if the question is open
     """
 
@@ -75,7 +78,7 @@ class Question:
 
     @property
     def asked(self) -> str:
-        """The text that is answered: the question, and below it the options with their letters."""
+        """The question as it is asked: its text, and below it the options with their letters."""
         return "\n".join([self.text, *(f"{letter}) {option}" for letter, option in self.lettered.items())])
 
     @property
@@ -140,10 +143,10 @@ def load(
     Parameters
     ----------
     folder : the folder of the set; its name becomes the name of the set
-    questions : file of questions, default the one in the folder
-    limit : maximum number of questions, taken from the beginning of the file; default all
-    subsets : only questions of these subsets, applied before the limit; default all
-    qrels : TREC file of supporting passages, in place of those that the questions name; default none
+    questions : file of questions; default: the one in the folder
+    limit : maximum number of questions, from the beginning of the file; default: all
+    subsets : only questions of these subsets, applied before the limit; default: all
+    qrels : TREC file of supporting passages, which replaces those that the questions name
 
     Raises
     ------
@@ -153,7 +156,7 @@ def load(
         A line is invalid (the message has its number), or the questions belong to another corpus.
     """
     if limit is not None and limit < 1:
-        raise InputError(f"limit is {limit}; ask for at least one question")
+        raise InputError(f"limit is {limit}; give at least 1")
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; give the folder of an evaluation set")
@@ -166,7 +169,7 @@ def load(
     golds = None if qrels is None else read_qrels(qrels)
     selected = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
     if not selected:
-        raise ReadError(str(path), "it holds no question")
+        raise ReadError(str(path), "it has no questions")
     if selected[0].gold:
         _check_same_corpus(path, selected, passages)
     extractions = tuple(file for stem in _EXTRACTIONS if (file := _find(root, stem)) is not None)
@@ -211,20 +214,20 @@ def questions_fingerprint(questions: Iterable[Question]) -> str:
     >>> questions_fingerprint([a, b]) == questions_fingerprint([b, a]) != questions_fingerprint([a])
     True
     """
-    return checksum(*sorted(checksum(item.id, item.asked, *sorted(item.gold)) for item in questions))
+    return checksum(*sorted(checksum(each.id, each.asked, *sorted(each.gold)) for each in questions))
 
 
 def _chosen(questions: Iterator[Question], path: Path, *, subsets: Collection[str]) -> Iterator[Question]:
     if not subsets:
         yield from questions
         return
-    every = list(questions)
-    there = sorted({question.subset for question in every if question.subset})
-    unknown = sorted(set(subsets) - set(there))
+    all_questions = list(questions)
+    known = sorted({question.subset for question in all_questions if question.subset})
+    unknown = sorted(set(subsets) - set(known))
     if unknown:
-        known = f"there are: {', '.join(there)}" if there else "its questions name no subset; leave out the subset"
-        raise InputError(f"{path}: no question is of subset {unknown[0]!r}; {known}")
-    yield from (question for question in every if question.subset in subsets)
+        mend = f"choose from: {', '.join(known)}" if known else "the set has no subsets; leave the option out"
+        raise InputError(f"{path}: no question is in subset {unknown[0]!r}; {mend}")
+    yield from (question for question in all_questions if question.subset in subsets)
 
 
 def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: str | Path | None) -> Iterator[Question]:
@@ -233,13 +236,15 @@ def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: st
         gold = frozenset(row.supporting_passage_ids) if golds is None else golds.get(row.id, frozenset())
         if not gold and golds is not None:
             raise ReadError(
-                str(qrels), f"it has no relevant passage for {row.id}", "give a qrels file of these questions"
+                str(qrels),
+                f"it lists no relevant passage for question {row.id}",
+                "give a qrels file of these questions",
             )
         if first is not None and bool(gold) != bool(first.gold):
-            there, missing = (row.id, first.id) if gold else (first.id, row.id)
-            reason = f"{missing} has no supporting passage, and {there} has some"
+            complete, missing = (row.id, first.id) if gold else (first.id, row.id)
+            reason = f"question {missing} has no supporting passage, but {complete} has"
             raise ReadError(
-                f"{path}, line {line}", reason, "give one to every question, or to none if all are abstract"
+                f"{path}, line {line}", reason, "give every question at least one, or give none to any question"
             )
         answers = tuple(dict.fromkeys(answer for answer in row.answers if answer.strip()))
         question = Question(
@@ -258,24 +263,24 @@ def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: st
 
 
 def _with_choice(question: Question, place: str) -> Question:
-    """A question with options whose gold answers are texts of options; a letter stands for its option."""
+    """The question with each gold answer replaced by the option that it names, by its letter or by its text."""
     lettered = question.lettered
     texts = {normalised(option): option for option in question.options}
     if not 2 <= len(question.options) <= len(ascii_uppercase) or len(texts) < len(question.options):
-        reason = f"{question.id} has {len(question.options)} options, {len(texts)} of them different"
-        raise ReadError(place, reason, f"give 2 to {len(ascii_uppercase)} options that differ")
+        reason = f"{question.id} has {len(question.options)} options, {len(texts)} of them distinct"
+        raise ReadError(place, reason, f"give 2 to {len(ascii_uppercase)} distinct options")
     golds = [lettered.get(gold.strip().upper()) or texts.get(normalised(gold), "") for gold in question.answers]
     if not all(golds):
         raise ReadError(
             place,
-            f"{question.answers[golds.index('')]!r}, an answer of {question.id}, is none of its options",
-            "give letters or texts of options as answers",
+            f"{question.answers[golds.index('')]!r}, an answer of {question.id}, is not one of its options",
+            "give the letters or the texts of options as answers",
         )
     return replace(question, answers=tuple(dict.fromkeys(golds)))
 
 
 def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:
-    """Check that some gold passage exists; a set may lack a few, but all questions of another corpus would score 0."""
+    """Check that at least one gold passage exists. A few may be missing, but against the wrong corpus every question scores 0."""
     wanted = frozenset().union(*(question.gold for question in questions))
     if not any(row.id in wanted for _, row, _ in _rows(passages, _IdRow)):
         raise ReadError(str(path), f"none of its supporting passages is in {passages}", "use questions of that corpus")
@@ -286,7 +291,7 @@ def _find(root: Path, stem: str) -> Path | None:
 
 
 def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
-    """The rows of a file with their line numbers and lines; empty lines are skipped, and an id that occurs twice is an error."""
+    """The rows of a file with their line numbers and lines; empty lines are skipped, and a repeated id is an error."""
     decoder = msgspec.json.Decoder(kind)
     first_line: dict[str, int] = {}
     for number, line in _lines(path):
@@ -301,7 +306,7 @@ def _rows(path: Path, kind: type[_Row]) -> Iterator[tuple[int, _Row, bytes]]:
 
 @contextmanager
 def _line_errors(place: str) -> Iterator[None]:
-    """Turn the errors of a line that cannot be decoded into a ReadError. Some fields are decoded only when they are read."""
+    """Raise the errors of decoding a line as ReadError. Some fields are decoded only when they are accessed."""
     try:
         yield
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -320,7 +325,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     if line.strip():
                         yield number, line.removeprefix(codecs.BOM_UTF8)
     except (OSError, EOFError, zlib.error) as error:
-        place = f"{path}, behind line {number}" if number else str(path)
+        place = f"{path}, after line {number}" if number else str(path)
         raise ReadError(place, str(error), "give a readable .jsonl or .jsonl.gz file") from error
 
 
@@ -341,14 +346,14 @@ def json_lines(
     ----------
     path : the file
     kind : type of the records
-    mend : remedy for a line that is no such record
-    unreadable : remedy for a file that cannot be read
-    what : text before the reason why a line is no record
+    mend : remedy to name in the error for an invalid line
+    unreadable : remedy to name in the error for a file that cannot be read
+    what : text to put before the reason why a line is invalid
 
     Raises
     ------
     ReadError
-        The file cannot be read, or a line is no such record (the message has its number).
+        The file cannot be read, or a line is invalid (the message has its number).
     """
     decoder = msgspec.json.Decoder(kind)
     try:

@@ -1,4 +1,4 @@
-"""An evaluation from its options to its results: ingests a set, asks its questions, and measures, judges and compares."""
+"""Run an evaluation: ingest a set, ask its questions, and measure, judge and compare the results."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 K = 20
-"""Number of passages that a strategy is asked for."""
-_SAMPLE = 1_000
-_NODES = 10  # of all layers
-_CHUNKS = 40  # searched for the first 20 sources, if questions are about sources
+"""Number of passages to request from each strategy."""
+_SAMPLE = 1_000  # statements that are judged for ACCURACY
+_NODES = 10  # best nodes over all layers
+_CHUNKS = 40  # chunks to request in order to rank 20 sources, if the gold of questions are sources
 WORDS, CHAT = "words", "chat"
 COUNTS: Mapping[str, Kind] = {
     name: Kind(name.removesuffix("s").replace("entitie", "entity"))
@@ -89,14 +89,14 @@ COUNTS: Mapping[str, Kind] = {
 }
 """Figures of a corpus that count its records."""
 TOKENS = ("input_tokens", "output_tokens")
-"""Tokens that a chat model took to extract a corpus; there are none without one."""
+"""Tokens that a chat model used to extract the corpus; undefined if none was used."""
 ACCURACY = "statement_accuracy"
 """Share of 1,000 statements that their chunks support (HLG, appendix A), judged by the chat model or by words."""
 
 _SHARES = ((0, 2), (3, 5), (6, 8), (9, 10))
 _LAYER_KINDS: Mapping[str, Kind] = {"chunks": Kind.CHUNK, "summaries": Kind.SUMMARY}
 LAYERS = tuple(f"{kind}_{low}_{high}" for kind in _LAYER_KINDS for low, high in _SHARES)
-"""Whether so many of the 10 best nodes over all layers are chunks, or summaries (GraphMPA, Tables 5 and 6)."""
+"""Measures such as ``chunks_0_2``: whether 0 to 2 of the 10 best nodes over all layers are chunks (GraphMPA, Tables 5 and 6)."""
 Layers: TypeAlias = HierarchyQuery | Mapping[str, HierarchyQuery]
 """Parameters of the layers for all strategies, or by the name of the strategy."""
 
@@ -105,32 +105,32 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """How an evaluation is run; the parameters of :meth:`hlgraph.HLGraph.evaluate`, names separated by commas.
+    """How an evaluation is run: the parameters of :meth:`hlgraph.HLGraph.evaluate`, with names separated by commas.
 
     Attributes
     ----------
-    questions, qrels : files in place of those of the set
+    questions, qrels : files that replace those of the set
     runs : runs of other systems, each as ``NAME=FILE``
     strategies : names; None: those that ``sets`` name, otherwise all
-    sets : other values of parameters, such as ``path.jump_points=0,1``
+    sets : values of parameters to compare, such as ``path.jump_points=0,1``
     subsets, limit : which questions are asked
-    preset : parameters of the strategies
+    preset : preset of the strategies' parameters
     against : the strategy to compare with; None: the first of ``sets``, otherwise the best
-    metrics : further measures
+    metrics : names of further measures
     is_alone : leave out the baselines
     is_answered : answer the questions as well
-    readers : what the readers of answers are given; a retrieval without near-duplicates holds for the passages, too
+    readers : options of the readers that answer; their ``diversity`` applies to the measured passages, too
     claims : ``words`` or ``chat``; empty: claims are not checked
-    judging : how answers are judged; None: they are not
-    budget : for all calls of chat models
-    baseline : an earlier run, or its file
+    judging : how answers are judged; None: they are not judged
+    budget : limit for all calls of chat models together
+    baseline : an earlier run to compare with, or its file
     retrievers : retrievers to use instead of those that ``strategies`` and ``sets`` name
-    of_corpus : names of figures of the corpus: ``COUNTS``, ``TOKENS`` and ``ACCURACY``
-    plans : the readers of strategies whose answers are not asked for but planned, by name
+    of_corpus : figures of the corpus to report, by the names in ``COUNTS``, ``TOKENS`` and ``ACCURACY``
+    plans : readers by name of the strategy, for strategies whose answers are only planned
     closed_book : with answers, the chat model also answers without any evidence
-    gold_select : also ask each strategy that has a Select with a perfect one
-    hierarchy : parameters of the layers that are built before a strategy searches them, for all strategies or by name; None:
-        the stored layers, otherwise the defaults
+    gold_select : also run each strategy that has a Select step with a perfect Select
+    hierarchy : parameters of the layers to build before strategies search them, for all strategies or by name; None: the stored
+        layers if there are any, otherwise layers with the default parameters
     """
 
     questions: str | Path | None = None
@@ -158,12 +158,12 @@ class EvaluationOptions:
     hierarchy: Layers | None = None
 
     def layers_of(self, name: str) -> HierarchyQuery | None:
-        """The parameters of the layers that a strategy searches; None: no others are built."""
+        """The parameters of the layers to build for a strategy; None: use the stored layers."""
         return self.hierarchy if isinstance(self.hierarchy, HierarchyQuery) else (self.hierarchy or {}).get(name)
 
 
 class _Further(NamedTuple):
-    """The measures beside recall: of rankings, of texts of answers, and of the layers of rankings."""
+    """The measures other than recall: of rankings, of the texts of answers, and of the layers in rankings."""
 
     of_rankings: tuple[str, ...]
     of_texts: tuple[str, ...]
@@ -172,18 +172,18 @@ class _Further(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationPlan:
-    """An evaluation whose options were checked; :meth:`run` runs it.
+    """An evaluation with checked options; :meth:`run` runs it.
 
     Attributes
     ----------
     options : the options
     dataset : the questions, and the files of the set
-    retrievers : what is asked, by name of the strategy
-    outside : outcomes of other systems
-    planned : the run without outcomes
-    earlier : the run that it is compared with
-    further : the measures beside recall
-    titles : titles of the sources if the questions are about the corpus as it is; None for an evaluation set
+    retrievers : the retrievers to run, by name of the strategy
+    outside : results of other systems, by name
+    planned : the run, still without outcomes
+    earlier : the run to compare with
+    further : the measures other than recall
+    titles : titles of the sources if the questions are about an existing corpus; None for an evaluation set
     """
 
     options: EvaluationOptions
@@ -197,7 +197,7 @@ class EvaluationPlan:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The judges that the questions have gold for: correctness needs answers, assertions either."""
+        """The judges that the questions have gold for: correctness needs answers; assertions needs answers or assertions."""
         golds = {
             "pairwise": True,
             "correctness": any(question.answers for question in self.dataset.questions),
@@ -206,7 +206,7 @@ class EvaluationPlan:
         return tuple(name for name in (self.options.judging.judges if self.options.judging else ()) if golds[name])
 
     def run(self, graph: HLGraph, *, on_ingested: Callable[[Report], None] | None = None) -> Evaluation:
-        """Ingest the set, ask, answer, judge and compare. Progress is reported to whoever listens (:mod:`hlgraph.progress`).
+        """Ingest the set, ask its questions, answer, judge and compare. Progress goes to the listener of :mod:`hlgraph.progress`.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class EvaluationPlan:
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
 
     def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
-        """Tokens of the extraction by a chat model, as planned, where they were asked for and there is no model."""
+        """Planned tokens of an extraction by a chat model, if they were requested and no model is configured."""
         if graph.settings.models.chat or not set(TOKENS) & set(self.options.of_corpus):
             return {}
         batches = replace(graph.batches, chat=answering.UNNAMED)
@@ -258,9 +258,11 @@ class EvaluationPlan:
         return {"": {name: float(getattr(plan, name)) for name in TOKENS}}
 
     def _undefined(self) -> list[str]:
-        """Lines on what was asked for and cannot be measured, because no question has gold."""
-        named = self.options.judging.judges if self.options.judging else ()
-        lines = [f"{name}: undefined, no question has answers to judge by" for name in named if name not in self.judges]
+        """Warnings about requested measures that are undefined because no question has gold."""
+        judges = self.options.judging.judges if self.options.judging else ()
+        lines = [
+            f"{name}: undefined, no question has answers to judge by" for name in judges if name not in self.judges
+        ]
         if self.options.is_answered and not any(question.answers for question in self.dataset.questions):
             lines.append(
                 "EM, F1 and claims: undefined, no question has answers; a chat model can judge the answers in pairs"
@@ -268,7 +270,7 @@ class EvaluationPlan:
         return lines
 
     def _asked(self, graph: HLGraph) -> tuple[EvalReport, AnswerReport | None, _Layered]:
-        """What is retrieved and answered. Strategies that search layers of the same parameters are asked together."""
+        """The results, the answers and the layers. Strategies that search layers with the same parameters run together."""
         options, tally = self.options, Tally()
         watched = graph.watched(lambda stores: counted(stores, tally))
         _warm(watched, self.dataset)
@@ -319,14 +321,14 @@ def run_evaluation(
     reranker: str = "",
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """The evaluation of a set in a corpus of its own, or of questions about the corpus of the graph.
+    """Evaluate a set in its own corpus, or questions about the corpus of the graph.
 
     Parameters
     ----------
     graph : the graph
     data : folder of a set, or questions
     options : the options
-    reranker : fingerprint of the reranker; default: that of the settings
+    reranker : fingerprint of the reranker; empty: that of the settings
     on_progress : called with the progress of every step; default none
     """
     with listening(on_progress):
@@ -340,24 +342,24 @@ def run_evaluation(
 def plan_evaluation(
     folder: str | Path, options: EvaluationOptions, *, settings: Settings, reranker: str = "", chat: str = ""
 ) -> EvaluationPlan:
-    """Plan the evaluation of a set. All checks that need no question run here.
+    """Plan the evaluation of a set. All checks that can run before the first question is asked run here.
 
     Parameters
     ----------
-    folder : of the set
+    folder : folder of the set
     options : the options
     settings : all settings
-    reranker : fingerprint of the reranker; default: that of the settings
-    chat : name of the chat model that answers; default: that of the settings
+    reranker : fingerprint of the reranker; empty: that of the settings
+    chat : name of the chat model that answers; empty: that of the settings
 
     Raises
     ------
     InputError
-        Options that cannot be used, or an earlier run that cannot be compared with this one.
+        An option is invalid, or the earlier run cannot be compared with this one.
     ReadError
         A file of the set, a run of another system or the earlier run cannot be read.
     UnknownNameError
-        There is no strategy, preset, measure or judge of such a name.
+        A strategy, preset, measure or judge is unknown.
     """
     _check_claims(options, settings)
     further = _further(options)
@@ -390,21 +392,21 @@ def plan_evaluation(
 def plan_questions(
     graph: HLGraph, questions: Sequence[Question], *, options: EvaluationOptions, reranker: str = ""
 ) -> EvaluationPlan:
-    """Plan the evaluation of questions about a corpus as it is; their gold are uris of sources.
+    """Plan the evaluation of questions about an existing corpus; their gold are uris of sources.
 
     Parameters
     ----------
     graph : the corpus
     questions : the questions
     options : the options
-    reranker : fingerprint of the reranker; default: that of the settings
+    reranker : fingerprint of the reranker; empty: that of the settings
 
     Raises
     ------
     InputError
-        There is no question, a source that a question names is not in the corpus, or an option is one of files of a set.
+        There are no questions, a source that a question names is not in the corpus, or an option applies only to a set's files.
     UnknownNameError
-        There is no such corpus, or what :func:`plan_evaluation` raises.
+        The corpus does not exist, or as :func:`plan_evaluation` raises it.
     """
     of_files = {
         "questions": options.questions,
@@ -413,7 +415,9 @@ def plan_questions(
         "subsets": options.subsets,
     }
     if given := [name for name, value in of_files.items() if value]:
-        raise InputError(f"{', '.join(given)}: only for the folder of an evaluation set; leave it out beside questions")
+        raise InputError(
+            f"{', '.join(given)}: only valid with the folder of an evaluation set; leave it out if you pass questions"
+        )
     settings = graph.settings
     _check_claims(options, settings)
     further = _further(options)
@@ -421,55 +425,57 @@ def plan_questions(
     chat = graph.answers.model
     _check_readers(options, chat, retrievers)
     sources = [
-        item for item in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values() if isinstance(item, Source)
+        record
+        for record in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
+        if isinstance(record, Source)
     ]
-    some = tuple(questions)[: options.limit]
-    _check_questions(some, {item.uri for item in sources}, corpus=graph.corpus)
+    selected = tuple(questions)[: options.limit]
+    _check_questions(selected, {source.uri for source in sources}, corpus=graph.corpus)
     plan = EvaluationPlan(
         options=options,
-        dataset=Dataset(graph.corpus, Path(), some),
+        dataset=Dataset(graph.corpus, Path(), selected),
         retrievers=retrievers,
         outside={},
         planned=run_of(
-            EvalReport(graph.corpus, some, {}),
+            EvalReport(graph.corpus, selected, {}),
             _setting(options, settings, retrievers, extraction="as stored", reranker=reranker, chat=chat),
-            corpus=checksum(*sorted(checksum(item.uri, item.checksum) for item in sources)),
-            asked=questions_fingerprint(some),
+            corpus=checksum(*sorted(checksum(source.uri, source.checksum) for source in sources)),
+            asked=questions_fingerprint(selected),
         ),
         earlier=_earlier(options.baseline),
         further=further,
-        titles={item.uri: item.title for item in sources if item.title},
+        titles={source.uri: source.title for source in sources if source.title},
     )
     return _checked(plan, settings)
 
 
 def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: str) -> None:
     if not questions:
-        raise InputError("there is no question to ask; give at least one")
+        raise InputError("there are no questions; give at least one")
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
-        raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each an id of its own")
+        raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each its own id")
     without = [question.id for question in questions if not question.gold]
     if without and len(without) < len(questions):
         raise InputError(
-            f"the question {without[0]} has no gold, and others have; name at least one source that supports its answer, or none "
-            "of any question if all are abstract"
+            f"the question {without[0]} has no gold, but others have; name at least one source that supports its answer, or "
+            "remove the gold of all questions"
         )
     unknown = sorted({name for question in questions for name in question.gold} - uris)
     if unknown:
         raise InputError(
-            f"the gold of a question names {unknown[0]!r}, which is no source of the corpus {corpus!r}; give the uri of a source"
+            f"the gold of a question names {unknown[0]!r}, which is not a source of the corpus {corpus!r}; give the uri of a source"
         )
 
 
 def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
-    """The plan, if its run can be compared with the earlier one, and its judges can be asked."""
+    """Return the plan after checking that its run can be compared with the earlier one and that its judges can be used."""
     if plan.earlier is not None:
         check_comparable(plan.planned, plan.earlier)
     _check_against([*plan.retrievers, *plan.outside], plan.options.against, earlier=plan.earlier)
     options = plan.options
     if options.gold_select and not plan.dataset.questions[0].gold:
-        raise InputError("gold_select=True needs supporting passages, and no question names one; leave it out")
+        raise InputError("gold_select=True needs supporting passages, but no question names any; leave it out")
     if options.judging is None:
         return plan
     if not options.is_answered:
@@ -480,7 +486,7 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
             "answers or assertions"
         )
     if "pairwise" in plan.judges and len(plan.retrievers) < 2:
-        raise InputError(f"{next(iter(plan.retrievers))} is the only strategy, and pairs need two; name two or more")
+        raise InputError(f"{next(iter(plan.retrievers))} is the only strategy, but pairs need two; name two or more")
     from hlgraph.evaluate.judges.judging import check_judge
 
     check_judge(settings, options.judging.model, budget=options.budget)
@@ -489,24 +495,23 @@ def _checked(plan: EvaluationPlan, settings: Settings) -> EvaluationPlan:
 
 def _check_against(strategies: Sequence[str], against: str | None, *, earlier: Run | None) -> None:
     if against is not None and against not in strategies:
-        raise InputError(f"against is {against!r}, which is not asked; give one of {', '.join(strategies)}")
+        raise InputError(f"against is {against!r}, which is not evaluated; give one of {', '.join(strategies)}")
     named = set(strategies) - set(BASELINES) or set(strategies)
     if earlier is not None and not named & set(earlier.outcomes):
         raise InputError(
-            f"the earlier run asked {', '.join(earlier.outcomes)}, this one asks {', '.join(strategies)}; ask at least "
-            "one strategy of the earlier run"
+            f"the earlier run evaluated {', '.join(earlier.outcomes)}, this one evaluates {', '.join(strategies)}; name at "
+            "least one strategy of the earlier run"
         )
 
 
 def _check_claims(options: EvaluationOptions, settings: Settings) -> None:
-    way = options.claims
-    if not way:
+    if not options.claims:
         return
-    if way not in (WORDS, CHAT):
-        raise UnknownNameError(f"claims is {way!r}; choose {WORDS!r} or {CHAT!r}")
+    if options.claims not in (WORDS, CHAT):
+        raise UnknownNameError(f"claims is {options.claims!r}; choose {WORDS!r} or {CHAT!r}")
     if not options.is_answered:
-        raise InputError("claims: those of answers are checked; give answers=True, too")
-    if way == CHAT and not settings.models.chat:
+        raise InputError("claims: only answers have claims to check; give answers=True, too")
+    if options.claims == CHAT and not settings.models.chat:
         raise InputError(
             "claims='chat' needs a chat model; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), or "
             "choose claims='words'"
@@ -522,15 +527,17 @@ def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[st
             "models.chat (such as openai:gpt-4o-mini), or leave it out"
         )
     layers = options.hierarchy if isinstance(options.hierarchy, Mapping) else {}
-    if strange := [name for name in layers if name not in retrievers or not needs_hierarchy(retrievers[name])]:
-        raise UnknownNameError(f"hierarchy names {strange[0]!r}, which is no strategy asked that searches layers")
+    if unknown := [name for name in layers if name not in retrievers or not needs_hierarchy(retrievers[name])]:
+        raise UnknownNameError(
+            f"hierarchy names {unknown[0]!r}, which is not an evaluated strategy that searches layers"
+        )
     named = options.readers if isinstance(options.readers, Mapping) else {}
-    if strange := [name for name in named if name not in retrievers and name not in BASELINES]:
-        raise UnknownNameError(f"readers names {strange[0]!r}; the strategies asked are {', '.join(retrievers)}")
+    if unknown := [name for name in named if name not in retrievers and name not in BASELINES]:
+        raise UnknownNameError(f"readers names {unknown[0]!r}; the evaluated strategies are {', '.join(retrievers)}")
     for name, retriever in retrievers.items():
         reader = reader_of(options.readers, name)
         if reader.unit is not None and reader.unit not in units_of(retriever):
-            raise InputError(f"unit is {reader.unit!r}, and {name} gives {' or '.join(units_of(retriever))} only")
+            raise InputError(f"unit is {reader.unit!r}, but {name} returns only {' or '.join(units_of(retriever))}")
         if not options.is_answered and (given := [option for option in reader.given if option != "diversity"]):
             raise InputError(f"{', '.join(given)}: an option of the reader of answers; give answers=True, too")
         if reader.style not in (None, "plain") and not chat:
@@ -541,19 +548,19 @@ def _check_readers(options: EvaluationOptions, chat: str, retrievers: Mapping[st
 
 
 def _check_k(graph: HLGraph, readers: Mapping[str, ReaderOptions]) -> None:
-    """Refuse a reader that asks for more pieces of evidence than the corpus has."""
+    """Raise InputError if a reader requests more pieces of evidence than the corpus has."""
     records = next((stats.records for stats in graph.stats() if stats.corpus == graph.corpus), {})
     for name, reader in readers.items():
         kind = Kind.CHUNK if reader.unit == "chunk" else Kind.STATEMENT
         if reader.unit in ("chunk", "statement", None) and (reader.k or 1) > records.get(kind, 0):
             raise InputError(
-                f"k of {name} is {reader.k}, and the corpus {graph.corpus!r} has {records.get(kind, 0)} {kind.value}s; give "
-                "at most that many"
+                f"k of {name} is {reader.k}, but the corpus {graph.corpus!r} has only {records.get(kind, 0)} {kind.value}s; "
+                "give at most that many"
             )
 
 
 def _further(options: EvaluationOptions) -> _Further:
-    """The named measures, checked before anything is asked."""
+    """The measures that ``metrics`` names, checked before any question is asked."""
     names = tuple(dict.fromkeys(name.strip() for name in options.metrics.split(",") if name.strip()))
     of_texts, of_layers = (tuple(name for name in names if name in known) for known in (answering.NAMES, LAYERS))
     others = {*of_texts, *of_layers}
@@ -572,17 +579,17 @@ def _gold_selector(retriever: Retriever) -> GoldSelector | None:
 
 
 def _with_gold_select(retrievers: Mapping[str, Retriever], options: EvaluationOptions) -> dict[str, Retriever]:
-    """Retrievers, and those that have a Select once more with a perfect one."""
+    """The retrievers and, with ``gold_select``, a copy with a perfect Select of each that has a Select step."""
     if not options.gold_select:
         return dict(retrievers)
     if options.is_answered:
         raise InputError("gold_select=True measures passages, not answers; leave answers out, or leave gold_select out")
-    chosen_by: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
-    if not chosen_by:
-        raise InputError(f"gold_select: {', '.join(retrievers)} have no Select; name local or global")
+    selecting: dict[str, Any] = {name: each for name, each in retrievers.items() if hasattr(each, "selector")}
+    if not selecting:
+        raise InputError(f"gold_select: {', '.join(retrievers)} have no Select step; name local or global")
     return {
         **retrievers,
-        **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in chosen_by.items()},
+        **{f"{name}[select=gold]": replace(each, selector=GoldSelector()) for name, each in selecting.items()},
     }
 
 
@@ -594,7 +601,7 @@ def _retrievers(options: EvaluationOptions) -> dict[str, Retriever]:
         retrievers = chosen(options.strategies or ALL, options.preset)
     else:
         knobs = [knob(text) for text in options.sets]
-        named = options.strategies or ",".join(dict.fromkeys(item.strategy for item in knobs))
+        named = options.strategies or ",".join(dict.fromkeys(each.strategy for each in knobs))
         retrievers = with_variants(chosen(named, options.preset), knobs)
     retrievers = _with_gold_select(retrievers, options)
     return retrievers if options.is_alone else with_baselines(retrievers)
@@ -629,13 +636,13 @@ def _setting(
 
 
 def _with_embedder(planned: Run, graph: HLGraph) -> Run:
-    """The run with the exact embedding model of the corpus, known once it is ingested."""
-    embedder = next((item.embedding for item in graph.stats() if item.corpus == graph.corpus), "")
+    """The run with the exact embedding model of the corpus, which is known only after the ingest."""
+    embedder = next((stats.embedding for stats in graph.stats() if stats.corpus == graph.corpus), "")
     return replace(planned, setting=replace(planned.setting, embedder=embedder)) if embedder else planned
 
 
 def _warm(graph: HLGraph, dataset: Dataset) -> None:
-    """Load the model and embed every question before timing starts, so that the first strategy is not charged for it."""
+    """Load the model and embed every question before timing starts, so that this time does not count for the first strategy."""
     with step("warm", len(dataset.questions), unit="questions"):
         for question in dataset.questions:
             graph.search(question.text, strategy=ChunkRetriever(), k=1)
@@ -645,7 +652,7 @@ def _warm(graph: HLGraph, dataset: Dataset) -> None:
 def _by_layers(
     retrievers: Mapping[str, Retriever], options: EvaluationOptions
 ) -> Iterator[tuple[HierarchyQuery | None, dict[str, Retriever]]]:
-    """The retrievers by the layers that are built for them; those that search none, or the stored ones, come first."""
+    """The retrievers grouped by the layers to build for them; those that need none built come first."""
     groups: dict[HierarchyQuery | None, dict[str, Retriever]] = {None: {}}
     for name, retriever in retrievers.items():
         query = options.layers_of(name) if needs_hierarchy(retriever) else None
@@ -656,9 +663,9 @@ def _by_layers(
 def _prepared(
     graph: HLGraph, retrievers: Mapping[str, Retriever], *, query: HierarchyQuery | None, is_all: bool
 ) -> tuple[str, dict[str, Retriever]]:
-    """The parameters of the layers, built if the retrievers need them, and what can be asked.
+    """Build the layers if the retrievers need them; return their parameters and the retrievers that can run.
 
-    With ``is_all``, the hierarchy is left out if its extra is not installed.
+    With ``is_all``, the strategy hierarchy is left out if its extra is not installed.
     """
     try:
         return prepare(graph, retrievers.values(), query=query), dict(retrievers)
@@ -670,8 +677,13 @@ def _prepared(
 
 
 class _Layered(NamedTuple):
-    """By strategy, the parameters of the layers that it searched, for each question the kinds of its 10 best nodes, and the tokens
-    of an answer as planned.
+    """What is collected for each strategy apart from its results.
+
+    Attributes
+    ----------
+    built : the parameters of the layers that it searched
+    kinds : for each question, the kinds of its 10 best nodes
+    planned : the planned tokens of an answer
     """
 
     built: dict[str, str]
@@ -694,17 +706,17 @@ class _Layered(NamedTuple):
     def add(
         self, graph: HLGraph, dataset: Dataset, *, retrievers: Mapping[str, Retriever], built: str, is_counted: bool
     ) -> None:
-        """Note the layers of these retrievers, and count the summaries that they find."""
+        """Record the layers that these retrievers search, and count the kinds of the nodes that they return."""
         for name, retriever in retrievers.items():
             if needs_hierarchy(retriever):
                 self.built[name] = built
             if is_counted and "mixed" in units_of(retriever):
                 texts = (question.text for question in dataset.questions)
-                nodes = (graph.search(text, strategy=retriever, k=_NODES, unit="mixed").evidence for text in texts)
-                self.kinds[name] = [Counter(node.kind for node in some) for some in nodes]
+                searches_of = (graph.search(text, strategy=retriever, k=_NODES, unit="mixed") for text in texts)
+                self.kinds[name] = [Counter(node.kind for node in search.evidence) for search in searches_of]
 
     def section(self, dataset: Dataset, names: Sequence[str]) -> Section:
-        """The named measures of ``LAYERS``."""
+        """The measures of ``LAYERS`` with these names."""
 
         def share(name: str, count: Counter[Kind]) -> float:
             kind, low, high = name.split("_")
@@ -720,12 +732,12 @@ class _Layered(NamedTuple):
 
 
 def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptions) -> JudgeReport | None:
-    """The verdicts on the answers, whose cost counts towards the budget; None if no judge is named."""
+    """The verdicts on the answers; None if no judge is named. The cost of the answers counts towards the budget."""
     if options.judging is None:
         return None
     from hlgraph.evaluate.judges.judging import judge_answers
 
-    before = total([item.spent for item in answered.strategies.values()])
+    before = total([each.spent for each in answered.strategies.values()])
     candidates = candidates_of(answered)
     return judge_answers(candidates, options.judging, settings=settings, budget=options.budget, before=before)
 
@@ -733,23 +745,23 @@ def _judged(settings: Settings, answered: AnswerReport, options: EvaluationOptio
 def _claims(
     answered: AnswerReport, options: EvaluationOptions, *, settings: Settings, judged: JudgeReport | None
 ) -> Section:
-    """The measures of claims. The cost of answers and judges counts towards the budget."""
+    """The measures of claims. The cost of the answers and of the judges counts towards the budget."""
     from hlgraph.evaluate.claims import claims_by_chat, claims_by_words
 
     if options.claims == WORDS:
         return claims_by_words(answered)
-    before = total([item.spent for item in (*answered.strategies.values(), *((judged,) if judged else ()))])
+    before = total([each.spent for each in (*answered.strategies.values(), *((judged,) if judged else ()))])
     return claims_by_chat(answered, settings=settings, budget=options.budget, before=before)
 
 
 def _sections(
     report: EvalReport, answered: AnswerReport | None, judged: JudgeReport | None, *, further: _Further
 ) -> list[Section]:
-    """The measures beside recall, in the order of the report."""
+    """The measures other than recall, in the order of the report."""
     sections = [ranked_section(report, further.of_rankings)] if further.of_rankings else []
     if answered is None:
         return sections
-    outcomes = {name: item.outcomes for name, item in answered.strategies.items()}
+    outcomes = {name: each.outcomes for name, each in answered.strategies.items()}
     by = "chat model" if answered.by_chat else "extractive"
     sections.append(answering.section(answered.questions, outcomes, title=f"answers ({by})"))
     if further.of_texts:
@@ -758,27 +770,30 @@ def _sections(
 
 
 def _compared(evaluation: Evaluation, earlier: Run | None, *, sections: Sequence[Section]) -> Evaluation:
-    """The evaluation with its further sections, compared in pairs, and with those of the earlier run."""
-    evaluation = replace(evaluation, sections=tuple(in_pairs(item, evaluation.against) for item in sections))
+    """The evaluation with its further sections, compared in pairs and with the earlier run."""
+    evaluation = replace(evaluation, sections=tuple(in_pairs(section, evaluation.against) for section in sections))
     if earlier is None:
         return evaluation
-    before = {item.title: item for item in earlier.sections}
-    further = [
-        one for item in sections if item.title in before for one in section_differences(item, before[item.title])
+    before = {section.title: section for section in earlier.sections}
+    differences = [
+        difference
+        for section in sections
+        if section.title in before
+        for difference in section_differences(section, before[section.title])
     ]
-    alone = sorted({item.title for item in sections} ^ set(before))
+    unmatched = sorted({section.title for section in sections} ^ set(before))
     return replace(
         evaluation,
-        earlier=(*run_differences(evaluation.report, earlier.report()), *further),
+        earlier=(*run_differences(evaluation.report, earlier.report()), *differences),
         changes=(
             *changed(evaluation.setting, earlier.setting),
-            *(f"{title}: only one of the two runs has it" for title in alone),
+            *(f"{title}: only one of the two runs has it" for title in unmatched),
         ),
     )
 
 
 def _of_corpus(graph: HLGraph, options: EvaluationOptions) -> dict[str, Interval]:
-    """The named figures of the corpus that there are; a count is an interval of one number."""
+    """The requested figures of the corpus that are defined; a count is an interval that holds one number."""
     figures: dict[str, float] = {}
     if options.of_corpus:
         records = next((stats.records for stats in graph.stats() if stats.corpus == graph.corpus), {})
@@ -794,5 +809,6 @@ def _of_corpus(graph: HLGraph, options: EvaluationOptions) -> dict[str, Interval
 
 def _titles(dataset: Dataset, evaluation: Evaluation) -> dict[str, str]:
     """Titles of the passages that the report page names."""
-    wanted = passages_of(item for items in losses(evaluation.report, evaluation.against).values() for item in items)
-    return {item.id: item.title for item in read_passages(dataset.passages_path) if item.id in wanted and item.title}
+    wanted = passages_of(each for lost in losses(evaluation.report, evaluation.against).values() for each in lost)
+    passages = read_passages(dataset.passages_path)
+    return {passage.id: passage.title for passage in passages if passage.id in wanted and passage.title}

@@ -254,7 +254,7 @@ class BatchFiles:
             else:
                 report.refused += 1
         rest = by_key.keys() - wanted
-        report.known = sum(self._replies.held(name) is not None for name in rest)
+        report.known = sum(self._replies.find(name) is not None for name in rest)
         report.unknown = len(rest) - report.known
         return report
 

@@ -1,8 +1,8 @@
 """Resolve the models that a caller passes or the settings name, and open the accounts of a chat model: ledger and replies.
 
 A name is ``provider:model``. Chat: ``openai`` (or any server with a compatible API, by its url), ``anthropic``, ``bedrock``,
-``ollama``. Embedders: ``openai``, ``ollama``, ``cohere``, ``bedrock``. Rerankers: ``cohere``, ``bedrock``. Only the packages of
-the providers read API keys.
+``ollama``. Embedders: ``openai``, ``ollama``, ``cohere``, ``bedrock``. Rerankers: ``cohere``, ``bedrock``. API keys are
+read only by the packages of the providers.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Connection:
 
     Attributes
     ----------
-    url : URL of the server; empty: the provider's own
-    region : AWS region; empty: the one that boto3 finds
+    url : URL of the server; empty: the provider's default
+    region : AWS region; empty: the one that boto3 determines
     timeout : time limit for one call, in seconds
-    dimensions : vector length requested from an embedding model that offers a choice; None: the model's own
+    dimensions : vector length to request from an embedding model that offers a choice; None: the model's default
     patience : the retry policy
     """
 
@@ -64,7 +64,7 @@ class Connection:
 
 
 class _Integration(NamedTuple):
-    """A class of a LangChain integration: its module and name, the extra that installs it, its constructor arguments."""
+    """A class of a LangChain integration: its module and name, the extra that installs it, and how to build its arguments."""
 
     module: str
     name: str
@@ -72,37 +72,45 @@ class _Integration(NamedTuple):
     arguments: Callable[[Connection], dict[str, object]]
 
 
-# The integrations' own retries are off: ours are bounded and honour Retry-After.
+# The integrations' own retries are turned off, because ours are bounded and honour Retry-After.
 
 
-def _openai_chat(to: Connection) -> dict[str, object]:
-    return {"timeout": to.timeout, "max_retries": 0, **({"base_url": to.url} if to.url else {})}
+def _openai_chat(connection: Connection) -> dict[str, object]:
+    return {
+        "timeout": connection.timeout,
+        "max_retries": 0,
+        **({"base_url": connection.url} if connection.url else {}),
+    }
 
 
-def _openai_embeddings(to: Connection) -> dict[str, object]:
-    more = {"dimensions": to.dimensions} if to.dimensions else {}
-    # Texts are sent as they are: cutting them by tokens would download a tokenizer.
-    return {**_openai_chat(to), **more, "check_embedding_ctx_length": False}
+def _openai_embeddings(connection: Connection) -> dict[str, object]:
+    dimensions = {"dimensions": connection.dimensions} if connection.dimensions else {}
+    # Texts are sent whole, because splitting them by tokens would download a tokenizer.
+    return {**_openai_chat(connection), **dimensions, "check_embedding_ctx_length": False}
 
 
-def _ollama(to: Connection) -> dict[str, object]:
-    return {"client_kwargs": {"timeout": to.timeout}, **({"base_url": to.url} if to.url else {})}
+def _ollama(connection: Connection) -> dict[str, object]:
+    return {
+        "client_kwargs": {"timeout": connection.timeout},
+        **({"base_url": connection.url} if connection.url else {}),
+    }
 
 
-def _ollama_chat(to: Connection) -> dict[str, object]:
+def _ollama_chat(connection: Connection) -> dict[str, object]:
     # Ollama's default context is too small for an extraction prompt with its reply, and Ollama truncates silently.
-    return {**_ollama(to), "num_ctx": _OLLAMA_CONTEXT}
+    return {**_ollama(connection), "num_ctx": _OLLAMA_CONTEXT}
 
 
-def _bedrock_chat(to: Connection) -> dict[str, object]:
+def _bedrock_chat(connection: Connection) -> dict[str, object]:
     from botocore.config import Config
 
-    config = Config(connect_timeout=10, read_timeout=to.timeout, retries={"total_max_attempts": 1, "mode": "standard"})
+    retries: dict[str, object] = {"total_max_attempts": 1, "mode": "standard"}
+    config = Config(connect_timeout=10, read_timeout=connection.timeout, retries=retries)
     arguments: dict[str, object] = {"config": config}
-    if to.region:
-        arguments["region_name"] = to.region
-    if to.url:
-        arguments["base_url"] = to.url
+    if connection.region:
+        arguments["region_name"] = connection.region
+    if connection.url:
+        arguments["base_url"] = connection.url
     return arguments
 
 
@@ -169,9 +177,9 @@ def chat_named(name: str, connection: Connection) -> LangChainChat:
     Raises
     ------
     UnknownNameError
-        No such provider.
+        There is no such provider.
     MissingExtraError
-        The provider's package is not installed; the message holds the pip command.
+        The provider's package is not installed; the message has the pip command.
     ModelAccessError
         The client cannot be created, for example without a key.
     """
@@ -274,7 +282,7 @@ def chosen_chat(model: AnyChat, names: ModelSettings) -> ChatModel:
     Returns
     -------
     ChatModel
-        ``model`` itself if it has ``complete``, else a new chat model.
+        ``model`` itself if it has ``complete``, otherwise a new chat model.
 
     Raises
     ------
@@ -299,7 +307,7 @@ def chosen_chat(model: AnyChat, names: ModelSettings) -> ChatModel:
 def chosen_embedder(model: AnyEmbedder, names: ModelSettings) -> tuple[Embedder, CachedEmbedder | None]:
     """The embedder for an object or a name, and its cache.
 
-    A cache is created for names, and for LangChain objects that reveal the name of their model.
+    Embedders given by name are cached, and so are LangChain objects that reveal the name of their model.
 
     Parameters
     ----------
@@ -309,7 +317,7 @@ def chosen_embedder(model: AnyEmbedder, names: ModelSettings) -> tuple[Embedder,
     Returns
     -------
     tuple
-        The embedder, whose replies are checked, and the cache that the caller must close, or None if no cache was created.
+        The embedder, whose replies are checked, and its cache, which the caller must close; None if it has no cache.
 
     Raises
     ------
@@ -380,7 +388,7 @@ def chosen_reranker(model: AnyReranker, names: ModelSettings) -> Reranker:
 
         return reranker_named(model, _connection(names, names.reranker_url))
     if hasattr(model, "rerank"):
-        # The lexical reranker calls no model, and a search recognises it by its class.
+        # The lexical reranker calls no model, so its replies need no check; a search recognises it by its class.
         return model if type(model) is LexicalReranker else CheckedReranker(cast("Reranker", model))
     if hasattr(model, "compress_documents"):
         from hlgraph.models.langchain import langchain_reranker
@@ -392,9 +400,9 @@ def chosen_reranker(model: AnyReranker, names: ModelSettings) -> Reranker:
 
 
 def cached_embedder(models: ModelSettings) -> CachedEmbedder:
-    """The local embedder that the settings name, an installed model or a folder, with the on-disk cache of its vectors.
+    """The local embedder that the settings name (an installed model or a folder), with the on-disk cache of its vectors.
 
-    Raises ModelMissingError with the command that installs the model, InputError for an unknown runtime.
+    Raises ModelMissingError with the command that installs the model, and InputError for an unknown runtime.
     """
     from hlgraph.models.install import load_local
     from hlgraph.models.local.embedder import LocalEmbedder, Runtime
@@ -413,7 +421,7 @@ def _is_folder(name: str) -> bool:
 
 
 class ChosenModels:
-    """The models of one store; each is created once, at its first use. Thread-safe.
+    """The models of one store; each is created once, on first use. Thread-safe.
 
     Parameters
     ----------
@@ -432,11 +440,13 @@ class ChosenModels:
         closing: ExitStack,
     ) -> None:
         self._names = names
-        self._asked = (embedder or names.embedder, reranker or names.reranker, chat or names.chat)
+        self._requested = (embedder or names.embedder, reranker or names.reranker, chat or names.chat)
         self._closing = closing
         self._guard = threading.Lock()
         self._embedder: Embedder | None = None
-        self._known: dict[str, Embedder] = {}  # embedders of corpora that were switched, by fingerprint
+        self._known: dict[
+            str, Embedder
+        ] = {}  # further embedders by fingerprint, such as those of corpora that were switched
         self._reranker: Reranker | None = None
         self._chat: ChatModel | None = None
 
@@ -445,22 +455,22 @@ class ChosenModels:
         """The embedder. Raises as :func:`chosen_embedder` does."""
         with self._guard:
             if self._embedder is None:
-                self._embedder, cache = chosen_embedder(self._asked[0], self._names)
+                self._embedder, cache = chosen_embedder(self._requested[0], self._names)
                 if cache is not None:
                     self._closing.callback(cache.close)
             return self._embedder
 
     @property
     def by_corpus(self) -> Callable[[Sequence[CorpusStats]], Embedder]:
-        """:meth:`embedder_of`, after the embedder that was asked for was created. Raises as :func:`chosen_embedder` does."""
-        self.embedder  # noqa: B018 - created before a state is read, and not while it is pinned
+        """:meth:`embedder_of`, with the requested embedder already created. Raises as :func:`chosen_embedder` does."""
+        self.embedder  # noqa: B018 - create it now, not later while a state of the corpus is pinned
         return self.embedder_of
 
     def embedder_of(self, stats: Sequence[CorpusStats]) -> Embedder:
-        """The embedder to use in a corpus: its own, if it had the one that was asked for before ``hlgraph embeddings switch``.
+        """The embedder to use in a corpus: its current one, if ``hlgraph embeddings switch`` replaced the requested one.
 
-        So a process that holds the old embedder continues. An embedder that the corpus never had is returned as it is: the
-        caller refuses it.
+        A process that was started with the old embedder can thus continue. A requested embedder that the corpus never used is
+        returned unchanged; the caller refuses it.
 
         Parameters
         ----------
@@ -470,68 +480,69 @@ class ChosenModels:
         ------
         ModelMismatchError
             The embedder of the corpus cannot be created here.
-        And as :func:`chosen_embedder` does.
+        It also raises as :func:`chosen_embedder` does.
         """
-        asked = self.embedder
+        requested = self.embedder
         for corpus in stats:
             sets = corpus.sets
-            if sets is None or corpus.embedding in ("", asked.fingerprint):
+            if sets is None or corpus.embedding in ("", requested.fingerprint):
                 continue
-            if sets.current.embedding == corpus.embedding and asked.fingerprint in sets.past:
+            if sets.current.embedding == corpus.embedding and requested.fingerprint in sets.past:
                 return self.of_set(corpus.corpus, sets.current)
-        return asked
+        return requested
 
-    def of_set(self, corpus: str, one: VectorSet) -> Embedder:
-        """The embedder of a set of vectors: the one that was asked for, one that was chosen, or a new one by its name.
+    def of_set(self, corpus: str, vector_set: VectorSet) -> Embedder:
+        """The embedder of a set of vectors: the requested one, one that was created before, or a new one by its name.
 
         Parameters
         ----------
         corpus : corpus of the set
-        one : the set
+        vector_set : the set
 
         Raises
         ------
         ModelMismatchError
             It cannot be created here.
         """
-        if one.embedding == self.embedder.fingerprint:
+        if vector_set.embedding == self.embedder.fingerprint:
             return self.embedder
-        return self._known.get(one.embedding) or self._created(corpus, one)
+        return self._known.get(vector_set.embedding) or self._created(corpus, vector_set)
 
     def chosen(self, model: AnyEmbedder) -> Embedder:
-        """Another embedder, which is known by its fingerprint from now on. Raises as :func:`chosen_embedder` does.
+        """Another embedder, which :meth:`of_set` finds by its fingerprint from now on. Raises as :func:`chosen_embedder` does.
 
         Parameters
         ----------
         model : see :func:`chosen_embedder`
         """
-        if model is self._asked[0] or (isinstance(model, str) and model == self._asked[0]):
+        if model is self._requested[0] or (isinstance(model, str) and model == self._requested[0]):
             return self.embedder
         names = self._names
-        if isinstance(model, str) and isinstance(self._asked[0], str):
-            is_same = model.partition(":")[0] == self._asked[0].partition(":")[0]
-            names = names if is_same else replace(names, embedder_url="")  # the url is that of another provider
+        if isinstance(model, str) and isinstance(self._requested[0], str):
+            is_same = model.partition(":")[0] == self._requested[0].partition(":")[0]
+            names = names if is_same else replace(names, embedder_url="")  # that url is another provider's
         return self._keep(chosen_embedder(model, names))
 
-    def _created(self, corpus: str, one: VectorSet) -> Embedder:
-        mend = (
-            f"corpus {corpus!r} has vectors of {one.embedding}, and this process cannot create that model; open the corpus with it "
+    def _created(self, corpus: str, vector_set: VectorSet) -> Embedder:
+        message = (
+            f"corpus {corpus!r} has vectors of {vector_set.embedding}, and this process cannot create that model; open the "
+            "corpus with it "
             "(models.embedder, HLGRAPH_EMBEDDER, or embedder= of hlgraph.connect), or return to the previous model: "
             f"hlgraph embeddings rollback --corpus {corpus}"
         )
-        if not one.model:
-            raise ModelMismatchError(mend)
-        has_length = one.embedding.endswith(f"/{one.dimensions}")
-        names = replace(self._names, dimensions=one.dimensions if has_length else None)
-        if one.model.partition(":")[0] != str(self._asked[0]).partition(":")[0]:
+        if not vector_set.model:
+            raise ModelMismatchError(message)
+        has_length = vector_set.embedding.endswith(f"/{vector_set.dimensions}")
+        names = replace(self._names, dimensions=vector_set.dimensions if has_length else None)
+        if vector_set.model.partition(":")[0] != str(self._requested[0]).partition(":")[0]:
             names = replace(names, embedder_url="")
-        embedder = self._keep(chosen_embedder(one.model, names))
-        if embedder.fingerprint != one.embedding:
-            raise ModelMismatchError(f"{mend} (here {one.model!r} is {embedder.fingerprint})")
+        embedder = self._keep(chosen_embedder(vector_set.model, names))
+        if embedder.fingerprint != vector_set.embedding:
+            raise ModelMismatchError(f"{message} (here {vector_set.model!r} is {embedder.fingerprint})")
         return embedder
 
     def _keep(self, chosen: tuple[Embedder, CachedEmbedder | None]) -> Embedder:
-        """The embedder of this fingerprint that is known already, or this one."""
+        """The embedder with this fingerprint that was created first: an earlier one, otherwise this one."""
         embedder, cache = chosen
         with self._guard:
             known = self._known.setdefault(embedder.fingerprint, embedder)
@@ -544,48 +555,49 @@ class ChosenModels:
         """The reranker. Raises as :func:`chosen_reranker` does."""
         with self._guard:
             if self._reranker is None:
-                self._reranker = chosen_reranker(self._asked[1], self._names)
+                self._reranker = chosen_reranker(self._requested[1], self._names)
             return self._reranker
 
     @property
     def chat(self) -> ChatModel | None:
         """The chat model; None if none is configured. Raises as :func:`chosen_chat` does."""
         with self._guard:
-            if self._chat is None and self._asked[2]:
-                self._chat = chosen_chat(self._asked[2], self._names)
+            if self._chat is None and self._requested[2]:
+                self._chat = chosen_chat(self._requested[2], self._names)
             return self._chat
 
     @property
     def chat_asked_for(self) -> AnyChat | None:
         """The chat model as it was passed, a name or an object; creates nothing."""
-        return self._asked[2] or None
+        return self._requested[2] or None
 
     @property
     def embedder_asked_for(self) -> AnyEmbedder:
         """The embedder as it was passed, a name or an object; creates nothing."""
-        return self._asked[0]
+        return self._requested[0]
 
 
 def _is_remote(name: str) -> bool:
-    """Whether a name is ``provider:model``; a path may contain a colon too, after a drive letter or in a folder name."""
+    """Whether a name is ``provider:model``, not a path; a path may contain a colon, too, after a drive letter or in a name."""
     provider, colon, _ = name.partition(":")
     return bool(colon) and len(provider) > 1 and not Path(name).is_dir() and len(Path(provider).parts) == 1
 
 
 def _connection(names: ModelSettings, url: str) -> Connection:
-
     return Connection(url=url, region=names.region, timeout=names.timeout, dimensions=names.dimensions)
 
 
 LEDGER_FILE = "ledger-1.sqlite"  # 1 is the version of its schema
-_DEADLINES = 2  # multiple of the client's timeout, which limits only the silence between two packets of a call
+_DEADLINES = (
+    2  # deadline of a call as a multiple of the client's timeout, which limits only the silence between packets
+)
 
 
 def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor:
     """The executor for a chat model, with the ledger and the stored replies of the store.
 
-    Replies of a model without a name (a LangChain object that does not reveal it) are not stored: replies of two such models
-    would be mixed up.
+    Replies of a model without a name (a LangChain object that does not reveal it) are not stored, because the replies of two such
+    models would be mixed up.
 
     Parameters
     ----------

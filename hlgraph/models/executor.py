@@ -346,7 +346,7 @@ class Executor:
             The reply, with ``is_kept`` set.
         """
         replies = self.accounts.replies
-        stored = replies.held(request.key(self.fingerprint), origin=origin) if replies is not None else None
+        stored = replies.find(request.key(self.fingerprint), origin=origin) if replies is not None else None
         return stored if stored is not None and request.accept(stored.text) else None
 
     def keep(self, request: Request, completion: Completion) -> None:

@@ -12,7 +12,7 @@ from hlgraph.sdk.arguments import checking
 if TYPE_CHECKING:
     from hlgraph.align.audit import Audit
     from hlgraph.align.contest import Comparison
-    from hlgraph.align.make import Made, PairsCost, PairsOptions, PairsPlan
+    from hlgraph.align.make import PairsCost, PairSet, PairsOptions, PairsPlan
     from hlgraph.align.train import Trained, TrainSettings
     from hlgraph.models.accounts.budget import Budget
     from hlgraph.sdk.client import HLGraph
@@ -56,7 +56,7 @@ class Alignment:
         literal: bool = False,
         budget: Budget | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Made:
+    ) -> PairSet:
         """Pairs of answers, one preferred and one not, from questions with gold answers.
 
         The passages of the set are ingested into the corpus ``eval-NAME`` of this store. Usable replies are stored, so
@@ -80,7 +80,7 @@ class Alignment:
 
         Returns
         -------
-        Made
+        PairSet
             The pairs, and the reasons that were left out; ``write`` them to a folder.
 
         Raises

@@ -1,1 +1,1 @@
-"""Tools for testing hlgraph and its extensions: contract suites for stores, a tiny corpus, models without weights."""
+"""Tools for testing hlgraph and its extensions: contract suites for stores, a tiny corpus, and models that need no weights."""

@@ -151,7 +151,7 @@ def test_claims_of_answers_are_checked_by_words_and_wrong_calls_are_refused_firs
     measures = re.findall(r"^chunk +(\w+) +1 +\d+\.\d\d ", out.partition("claims, split")[2], flags=re.MULTILINE)
     assert measures == [item.name for item in fields(ClaimScores)]
     for way, options, reason in (
-        ("words", (), "--claims: those of answers are checked; give --answers, too"),
+        ("words", (), "--claims: only answers have claims to check; give --answers, too"),
         ("chat", ("--answers",), "--claims chat needs a chat model; name it in HLGRAPH_CHAT"),
         ("guess", ("--answers",), "--claims is 'guess'; choose 'words' or 'chat'"),
     ):
@@ -168,7 +168,7 @@ def test_the_reader_of_answers_is_given_what_the_options_say(place: Path) -> Non
     assert tree["setting"]["readers"] == {"chunk": reader, "path": reader}
     code, out, err = call(*base, "--answers", "--k", 99, "--unit", "chunk")
     assert (code, out) == (2, "")
-    assert "k of chunk is 99, and the corpus 'eval-small' has 4 chunks; give at most that many" in err
+    assert "k of chunk is 99, but the corpus 'eval-small' has only 4 chunks; give at most that many" in err
 
 
 def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,9 +251,9 @@ def test_other_questions_are_refused_before_anything_is_asked(place: Path) -> No
     code, out, err = call(*base, "--strategies", "chunk")
     assert (code, out) == (2, "")
     assert "asked 2 questions and this one 3, 1 of them are in only one run: q3" in err
-    assert "ask at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
+    assert "name at least one strategy of the earlier run" in call(*base, "--limit", 2, "--strategies", "topic")[2]
     assert (
-        "--against is 'topic', which is not asked; give one of"
+        "--against is 'topic', which is not evaluated; give one of"
         in call(*base, "--limit", 2, "--strategies", "chunk", "--against", "topic")[2]
     )
     assert "no measure 'ndcg@10'" in call("eval", place / "small", "--metrics", "ndcg@10")[2]
@@ -301,7 +301,7 @@ def test_subsets(place: Path) -> None:
     assert (code, json.loads(out)["questions"]) == (0, 2)
     code, _, err = call("eval", place / "small", "--subset", "test")
     assert code == 2
-    assert "there are: dev, train" in err
+    assert "choose from: dev, train" in err
 
 
 def test_a_strategy_that_fails_is_counted_and_the_exit_code_says_so(

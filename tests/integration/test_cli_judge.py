@@ -137,10 +137,10 @@ def test_what_judges_cannot_do_is_refused(place: Path) -> None:
         (("judge", answers, *model, "--judge", "taste"), "no judge 'taste'"),
         (("judge", answers, *model, "--plan"), "a alone answered, and pairs need two strategies"),
         (("judge", place / "nothing", *model), "nothing"),
-        (("eval", place / "mills", "--judge", "pairwise", *model), "add --answers"),
+        (("eval", place / "mills", "--judge", "pairwise", *model), "there are no answers to judge; give --answers"),
         (
             ("eval", place / "mills", "--strategies", "path", "--answers", "--alone", "--judge", "pairwise", *model),
-            "path is the only strategy, and pairs need two",
+            "path is the only strategy, but pairs need two",
         ),
         (("eval", place / "mills", "--answers", *model), "--judge-model applies only to judges, and none is named"),
         (("eval", place / "mills", "--answers", "--judge", "pairwise"), "none is named; give --judge-model"),

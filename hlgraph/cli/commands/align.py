@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hlgraph.align.audit import Audit
     from hlgraph.align.contest import Comparison
-    from hlgraph.align.make import Made, PairsCost
+    from hlgraph.align.make import PairsCost, PairSet
     from hlgraph.align.train import Trained
 
 PLACE = 175  # position in the list of commands
@@ -275,7 +275,7 @@ def _pairs_cost_lines(cost: PairsCost) -> Iterator[str]:
         yield basis(model)
 
 
-def _made_lines(result: Made, out: Path) -> list[str]:
+def _made_lines(result: PairSet, out: Path) -> list[str]:
     """What was made, and what was left out."""
     from hlgraph.align.make import FAULTS
 

@@ -38,7 +38,7 @@ CREATE TABLE unswept (corpus TEXT PRIMARY KEY)
 
 
 class Origin(NamedTuple):
-    """Corpus, source id and part whose text a request sends; an empty source: unknown."""
+    """Where the text in a request comes from: corpus, source id and part. An empty source means unknown."""
 
     corpus: str
     source: str = ""
@@ -46,19 +46,19 @@ class Origin(NamedTuple):
 
 
 class Replies:
-    """A file of replies, by the hash of their request. Safe for threads and several processes.
+    """A file of chat replies, by the hash of their requests. Safe for use by several threads and processes.
 
     A reply may quote documents, so each is linked to the parts of sources that its request sent. :meth:`mark` records which
-    parts are in the graph store, and :meth:`retain` deletes the replies whose parts were there and no longer are. Replies
-    that were paid for and whose parts are not in the store yet are kept. A reply with unknown sources is deleted whenever
-    anything in its corpus is deleted.
+    parts are in the graph store, and :meth:`retain` deletes the replies whose parts have left it. Replies whose parts have
+    not reached the store yet are kept, because they were paid for. A reply with unknown sources is deleted whenever anything
+    in its corpus is deleted.
 
-    A file that cannot be used is disabled after one warning, like that of the embedding cache.
+    If the file cannot be used, it is disabled after one warning, as the embedding cache is.
 
     Parameters
     ----------
     path : the file; created at the first reply
-    max_bytes : maximum size of the file in bytes; beyond it the oldest tenth of the replies is deleted; default 1 GiB
+    max_bytes : maximum size of the file in bytes; if it grows larger, the oldest tenth of the replies is deleted; default 1 GiB
     """
 
     def __init__(self, path: Path, *, max_bytes: int = 1 << 30) -> None:
@@ -66,15 +66,15 @@ class Replies:
         self._max_bytes = max_bytes
         self._file = DiskFile(path, _SCHEMA, name="file of stored replies", loss=_LOSS)
         self._run = uuid.uuid4().hex
-        self._others: set[str] = set()
+        self._other_sweeps: set[str] = set()
 
-    def held(self, request: str, *, origin: Origin | None = None) -> Completion | None:
+    def find(self, request: str, *, origin: Origin | None = None) -> Completion | None:
         """The stored reply to a request; None if there is none.
 
         Parameters
         ----------
         request : key of the request
-        origin : recorded as another origin of the reply; default: nothing is recorded
+        origin : recorded as a further origin of the reply; by default none is recorded
 
         Returns
         -------
@@ -88,15 +88,15 @@ class Replies:
             ).fetchone()
             if row is None:
                 return None
-            if origin is not None and not _is_noted(connection, request, origin):
+            if origin is not None and not _is_recorded(connection, request, origin):
                 with writing(connection):
-                    _note(connection, request, origin)
+                    _record(connection, request, origin)
             return Completion(row[0], row[1], row[2], is_kept=True)
 
         return self._file.read(select)
 
     def keep(self, request: str, completion: Completion, *, origin: Origin) -> None:
-        """Store a reply; it replaces an earlier one to the same request.
+        """Store a reply. It replaces an earlier reply to the same request.
 
         Parameters
         ----------
@@ -111,17 +111,17 @@ class Replies:
                 "INSERT OR REPLACE INTO replies (request, text, input_tokens, output_tokens) VALUES (?, ?, ?, ?)"
             )
             connection.execute(statement, values)
-            _note(connection, request, origin)
+            _record(connection, request, origin)
             while pruned(connection, self._max_bytes, table="replies", order="id"):
                 connection.execute("DELETE FROM origins WHERE request NOT IN (SELECT request FROM replies)")
 
         self._file.write(insert)
 
     def begin_sweep(self, corpus: str, *, create: bool = True) -> bool:
-        """Record that texts of a corpus may be deleted from now on; repeating it changes nothing.
+        """Record that texts of a corpus may be deleted from now on. Calling it again changes nothing.
 
-        Each object has a record of its own, which another object ends only by a sweep of its own, so several writers can sweep
-        concurrently.
+        Each object keeps a record of its own. Another object removes that record only when it completes a sweep itself, so
+        several writers can sweep concurrently.
 
         Parameters
         ----------
@@ -131,8 +131,8 @@ class Replies:
         Returns
         -------
         bool
-            Whether other sweeps of the corpus are recorded, by a run that is active or never finished. :meth:`retain` does
-            their work so far and ends them.
+            Whether other sweeps of the corpus are recorded, from runs that are active or were interrupted. :meth:`retain` also
+            does what they have left to do, and removes their records.
         """
         first, last = f"{corpus}\0", f"{corpus}\1"
 
@@ -140,17 +140,17 @@ class Replies:
             connection.execute("INSERT OR IGNORE INTO unswept VALUES (?)", (self._sweep(corpus),))
             statement = "SELECT corpus FROM unswept WHERE corpus = ? OR corpus >= ? AND corpus < ?"
             rows = connection.execute(statement, (corpus, first, last))
-            self._others = {row[0] for row in rows} - {self._sweep(corpus)}
-            return bool(self._others)
+            self._other_sweeps = {row[0] for row in rows} - {self._sweep(corpus)}
+            return bool(self._other_sweeps)
 
         return (create or self.path.exists()) and bool(self._file.write(insert))
 
     def _sweep(self, corpus: str) -> str:
-        """The record of this object's own sweep; names of corpora contain no NUL."""
+        """The name of this object's record in the table; corpus names contain no NUL."""
         return f"{corpus}\0{self._run}"
 
     def sources(self, corpus: str, *, is_unmarked: bool = False) -> list[str]:
-        """Ids of the sources that have stored replies, in order.
+        """Ids of the sources that have stored replies, ascending.
 
         Parameters
         ----------
@@ -162,7 +162,6 @@ class Replies:
         list
             Source ids.
         """
-
         statement = (
             "SELECT DISTINCT source FROM origins WHERE corpus = ? AND source <> '' AND is_stored < ? ORDER BY source"
         )
@@ -191,15 +190,15 @@ class Replies:
             self._file.write(update)
 
     def retain(self, corpus: str, parts: Mapping[str, Collection[str]], *, everything: bool = False) -> None:
-        """Delete the replies whose parts were in the graph store and no longer are, and overwrite their space in the file.
+        """Delete the replies whose parts have left the graph store, and overwrite their bytes in the file.
 
-        Replies without a source are deleted too. Ends the sweep that :meth:`begin_sweep` began.
+        Replies with unknown sources are deleted too. This ends the sweep that :meth:`begin_sweep` began.
 
         Parameters
         ----------
         corpus : the corpus
         parts : hashes of the parts that are in the graph store, by source id
-        everything : delete the replies whose parts are not in the store yet as well; default False
+        everything : also delete the replies whose parts have not reached the store yet; default False
         """
 
         def delete(connection: sqlite3.Connection) -> bool:
@@ -219,7 +218,7 @@ class Replies:
                 connection.execute("DELETE FROM replies WHERE request NOT IN (SELECT request FROM origins)")
             is_wiped = empty_log(connection) and wipe(connection, self.path, is_shared=True)
             with writing(connection):  # last, so that an interrupted sweep is repeated
-                ended = ((name,) for name in sorted({*self._others, self._sweep(corpus)}))
+                ended = ((name,) for name in sorted({*self._other_sweeps, self._sweep(corpus)}))
                 connection.executemany("DELETE FROM unswept WHERE corpus = ?", ended)
             return is_wiped
 
@@ -227,7 +226,7 @@ class Replies:
             _log.warning("%s may still hold replies about deleted text; delete the file", self.path)
 
     def end_sweep(self, corpus: str) -> None:
-        """End a sweep that deleted nothing in the corpus."""
+        """End a sweep in which nothing of the corpus was deleted."""
         if self.path.exists():
             values = (self._sweep(corpus),)
             self._file.write(lambda connection: connection.execute("DELETE FROM unswept WHERE corpus = ?", values))
@@ -241,18 +240,18 @@ class Replies:
 def _listed(connection: sqlite3.Connection, parts: Mapping[str, Collection[str]]) -> Iterator[None]:
     """Provide the parts as the temporary table ``alive``."""
     connection.execute("CREATE TEMP TABLE alive (source TEXT, part TEXT, PRIMARY KEY (source, part)) WITHOUT ROWID")
-    rows = ((source, part) for source, known in parts.items() for part in known)
+    rows = ((source, part) for source, hashes in parts.items() for part in hashes)
     connection.executemany("INSERT OR IGNORE INTO alive VALUES (?, ?)", rows)
     yield
     connection.execute("DROP TABLE alive")
 
 
-def _is_noted(connection: sqlite3.Connection, request: str, origin: Origin) -> bool:
+def _is_recorded(connection: sqlite3.Connection, request: str, origin: Origin) -> bool:
     statement = "SELECT 1 FROM origins WHERE (request, corpus, source, part) = (?, ?, ?, ?)"
     return connection.execute(statement, (request, *origin)).fetchone() is not None
 
 
-def _note(connection: sqlite3.Connection, request: str, origin: Origin) -> None:
+def _record(connection: sqlite3.Connection, request: str, origin: Origin) -> None:
     connection.execute(
         "INSERT OR IGNORE INTO origins (request, corpus, source, part) VALUES (?, ?, ?, ?)", (request, *origin)
     )

@@ -1,6 +1,7 @@
-"""Reader of RTF: paragraphs, headings, lists, tables and notes, by a parser of its own.
+"""Reader of RTF: paragraphs, headings, lists, tables and notes.
 
-striprtf, the library for it, drops footnotes and the structure of tables, and takes cubic time for open fields.
+It has its own parser, because the library striprtf drops footnotes and the structure of tables, and takes cubic time for fields
+that are never closed.
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ _INFO = {
     "doccomm": "description",
 }
 _DEEPEST = 1_000
-_NEAR = 30  # twentieths of a point: edges that are closer are one
+_NEAR = 30  # in twips: edges of cells are rounded down to multiples of this, so that those that nearly align are equal
 _NUMBER = re.compile(r"\(?\w{1,5}[.)]")
 _STYLE = re.compile(r"heading (\d)|(title)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The state that a group of braces restores at its end.
+    """The formatting state of a group in braces; the state of the enclosing group returns at its end.
 
     Attributes
     ----------
-    target : where text goes: the body, a note, a value of the properties, or nowhere
+    target : where text goes: ``body``, ``note``, the name of a property or another destination; empty: nowhere
     """
 
     target: str = "body"
@@ -77,7 +78,7 @@ class _Group:
 
 @dataclass(slots=True)
 class _State:
-    """What the parser collects."""
+    """What the parser has collected so far."""
 
     unread: Unread = field(default_factory=Unread)
     blocks: list[str] = field(default_factory=list)
@@ -94,18 +95,18 @@ class _State:
 
 
 def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
-    """The document of a file: headings by style or outline level, list items, tables, footnotes in their places.
+    """Read a file as a document: headings by style or outline level, list items, tables, and footnotes where they are cited.
 
     Parameters
     ----------
     origin : the file; its stem is the title if its properties name none
     data : its bytes
-    options : the size limit
+    options : options with the size limit
 
     Raises
     ------
     ReadError
-        It is not RTF, nests groups too deeply, exceeds a limit of :mod:`hlgraph.read.bounds`, or holds no text.
+        The file is not RTF, nests groups too deeply, exceeds a limit of :mod:`hlgraph.read.bounds`, or contains no text.
 
     References
     ----------
@@ -133,7 +134,7 @@ class _Reader:
         self._produced = produced
         self._group = _Group()
         self._stack: list[_Group] = []
-        self._skip = 0  # characters to leave out after one given as Unicode
+        self._skip = 0  # fallback characters to skip after a Unicode character
         self._is_optional = False  # after \*
 
     def value(self, name: str) -> str:
@@ -175,7 +176,7 @@ class _Reader:
         self._skip = 0
         if brace == b"{":
             if len(self._stack) > _DEEPEST:
-                raise refused(self._produced.origin, "groups inside of each other", limit=_DEEPEST)
+                raise refused(self._produced.origin, "nested groups", limit=_DEEPEST)
             self._stack.append(self._group)
             return
         ended = self._group
@@ -187,7 +188,7 @@ class _Reader:
             self._style(ended)
 
     def _style(self, ended: _Group) -> None:
-        """Remember the level of a style that is a heading."""
+        """Store the heading level of a style that is a heading."""
         named = _STYLE.match("".join(self.state.texts.pop("style", [])).strip().rstrip(";"))
         if named:
             self.state.levels[ended.style] = int(named[1]) if named[1] else 1
@@ -208,7 +209,7 @@ class _Reader:
         self.state.raw += data
 
     def _flush(self) -> None:
-        """Decode the bytes since the last command; a character may need two of them."""
+        """Decode the bytes since the last command, all at once, because a character may consist of two."""
         if self.state.raw:
             encoding = self.state.charsets.get(self._group.font) or self.state.encoding
             text = bytes(self.state.raw).decode(encoding, "replace")
@@ -236,17 +237,17 @@ class _Reader:
             self._paragraph()
         elif word in ("cell", "nestcell", "row", "nestrow"):
             self._table(word)
-        elif self._bound(word, value or 0) or self._change(word, value) or self._destination(word):
+        elif self._edge(word, value or 0) or self._change(word, value) or self._destination(word):
             return
         elif is_optional:
             self._group = replace(self._group, target="")
 
     def _destination(self, word: str) -> bool:
-        """Send the text of the group to where it belongs; False if the word names no destination."""
+        """Set where the text of the group goes; False if the word names no destination."""
         target = self._group.target
         if word in _DROPPED or word in _COUNTED or word in _HEADERS:
             if target == "":
-                pass  # inside of what is left out
+                pass  # inside a group that is left out
             elif word in _HEADERS:
                 self.state.unread["header or footer"] += 1
             elif _COUNTED.get(word):
@@ -270,7 +271,7 @@ class _Reader:
         return True
 
     def _change(self, word: str, value: int | None) -> bool:
-        """Apply a command that changes the state; False if it is another one."""
+        """Apply a command that changes the formatting state; False if the word is another command."""
         group = self._group
         number = value or 0
         if word == "pard":
@@ -306,7 +307,7 @@ class _Reader:
         return True
 
     def _paragraph(self) -> None:
-        """End a paragraph; inside of a table it only breaks the line of the cell."""
+        """End a paragraph; inside a table, only start a new line in the cell."""
         if self._group.target != "body":
             self._add("\n")
             return
@@ -325,8 +326,8 @@ class _Reader:
         if text:
             self.state.blocks.append(text)
 
-    def _bound(self, word: str, number: int) -> bool:
-        """Note the right edge of a cell of the row, and whether it continues the cell above; False for another word."""
+    def _edge(self, word: str, number: int) -> bool:
+        """Store the right edge of a cell and whether the cell is merged; False if the word is another command."""
         if word == "trowd":
             self.state.edges = []
         elif word in ("clvmrg", "clmrg"):
@@ -359,10 +360,12 @@ class _Reader:
 
 
 def _spanned(rows: list[tuple[list[str], list[tuple[int, bool]]]]) -> list[list[Cell]]:
-    """The cells of rows with their spans: a cell covers the columns up to its right edge."""
+    """The cells of the rows with their spans: each cell covers the columns up to its right edge."""
     places = {edge: at for at, edge in enumerate(sorted({edge for _, edges in rows for edge, _ in edges}))}
     table: list[list[Cell]] = []
-    above: dict[int, tuple[int, int]] = {}  # the row and the place of the cell that begins at a column
+    above: dict[
+        int, tuple[int, int]
+    ] = {}  # by column, the last cell that begins there: its row and its place in the row
     for number, (texts, edges) in enumerate(rows):
         cells: list[Cell] = []
         at = 0

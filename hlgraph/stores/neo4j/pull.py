@@ -1,8 +1,8 @@
 """Pull a bounded part of the graph in one transaction: one query for the seeds, one per hop, one for the edges.
 
 A query is the union of the small library statements that the shape needs; planning all of them would take the server seconds.
-All lists are in one parameter, because the server plans a query again for each order of magnitude of a list that is a separate
-parameter. The pull that a beam over statements repeats at each step takes one query for two hops.
+All lists are passed in one parameter: if each list were a parameter, the server would plan the query again whenever the order of
+magnitude of a list changes. The pull that a beam over statements repeats at each step takes one query for two hops.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from hlgraph.subgraph import KINDS, Csr, Subgraph
 from hlgraph.where import Where, matches, source_values
 
 # Filters. Cypher is never built from a filter: ``hlgraph.where.matches`` decides on each source of a corpus, and queries receive
-# the ids of the admitted sources, or of the others if these are fewer.
+# the ids of the admitted sources, or of the excluded ones if those are fewer.
 
 
 PAGE = 20_000
@@ -43,14 +43,14 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A scope as query parameters: with ``has_scope``, a source is visible if ``(source in listed) == admits``, else always."""
+    """A scope as query parameters: without ``has_scope`` every source is visible, otherwise if ``(source in listed) == admits``."""
 
     has_scope: bool
     listed: tuple[str, ...]
     admits: bool
 
     def flags(self) -> Row:
-        """The other parameters, by their names in the queries."""
+        """The parameters other than ``listed``, by their names in the queries."""
         return {"has_scope": self.has_scope, "admits": self.admits}
 
 
@@ -81,11 +81,11 @@ class Filters:
         if scope.sources is None:
             return admitted
         listed = set(admitted.listed)
-        both = sorted(item for item in set(scope.sources) if (item in listed) == admitted.admits)
+        both = sorted(source for source in set(scope.sources) if (source in listed) == admitted.admits)
         return Admitted(has_scope=True, listed=tuple(both), admits=True)
 
     def sources(self, scope: Scope, state: State) -> list[str]:
-        """The ids of the sources that a scope admits, ascending; ids of its list need not exist.
+        """The ids of the sources that a scope admits, ascending; whether the ids in its list exist is not checked.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Filters:
         Parameters
         ----------
         kind : source, entity or fact
-        scope, after, size : see there
+        scope, after, size : see :meth:`GraphStore.page`
         state : state of the corpus that the caller reads
         sources : counts the sources of the corpus
         """
@@ -140,7 +140,7 @@ class Filters:
         ----------
         scope : corpus, filter and list of sources
         state : state of the corpus that the caller reads
-        ids : of the entities
+        ids : ids of the entities
         """
         admitted = self.admitted(scope, state)
         lists: Row = {"ids": list(ids), "sources": list(admitted.listed)}
@@ -148,19 +148,21 @@ class Filters:
         return [Said(row["id"], row["surface"], row["kind"], row["mentions"]) for row in rows]
 
     def present(self, scope: Scope, state: Callable[[], State]) -> Admitted:
-        """The sources that a scope admits in the present state.
+        """The sources that a scope admits in the current state, which must not change meanwhile.
 
         Parameters
         ----------
         scope : corpus, filter and list of sources
-        state : reads the present state of the corpus
+        state : reads the current state of the corpus
         """
         for _ in range(_ATTEMPTS):
             before = state()
             admitted = self.admitted(scope, before)
-            if state() == before:  # the filter was decided on this state
+            if state() == before:  # the filter was evaluated on this state
                 return admitted
-        raise StoreConflictError(f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a query; ask again")
+        raise StoreConflictError(
+            f"corpus {scope.corpus!r} was changed {_ATTEMPTS} times during a query; repeat the query"
+        )
 
     def has(self, scope: Scope, state: State) -> bool:
         """Whether a scope can be evaluated without a query.
@@ -191,7 +193,7 @@ class Filters:
         return admitted
 
 
-# The statements that a pull needs: only those of the relationships and kinds of its shape.
+# A pull runs only the library statements that the relationships and kinds of its shape need.
 
 
 _UNSTORED = frozenset({Relationship.CO_OCCURS})
@@ -208,8 +210,8 @@ class _Walk(NamedTuple):
     ends: Set[Kind]
     along: Set[Relationship]
 
-    def is_of(self, shape: PullShape, along: Set[Relationship]) -> bool:
-        """Whether a pull of a shape needs the statement.
+    def is_needed_by(self, shape: PullShape, along: Set[Relationship]) -> bool:
+        """Whether a pull of this shape needs the statement.
 
         Parameters
         ----------
@@ -246,7 +248,7 @@ _COUNTS = {"RELATES": "retrieve/count_relates", "CO_OCCURS": "retrieve/count_co_
 
 
 class CountedIn(NamedTuple):
-    """The relationships of a shape: those that are read as stored, and those that are counted."""
+    """The relationships of a shape, divided into those that are read as stored and those that are counted."""
 
     stored: list[str]
     counted: list[str]
@@ -266,11 +268,11 @@ def typed(shape: PullShape, *, has_filter: bool) -> CountedIn:
     Parameters
     ----------
     shape : shape of the pull
-    has_filter : whether only some sources are visible: then all derived relationships are counted from their assertions
+    has_filter : whether only some sources are visible; if so, all derived relationships are counted from their assertions
     """
     counted = shape.relationships & (_DERIVED if has_filter else _UNSTORED)
     stored = (shape.relationships & FOLLOWED) - counted
-    return CountedIn(sorted(item.value.upper() for item in stored), sorted(item.value.upper() for item in counted))
+    return CountedIn(sorted(each.value.upper() for each in stored), sorted(each.value.upper() for each in counted))
 
 
 def is_of_mentions(shape: PullShape) -> bool:
@@ -281,29 +283,29 @@ def is_of_mentions(shape: PullShape) -> bool:
 
 
 def expansions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
-    """The names of the statements of one hop.
+    """The names of the library statements that read one hop.
 
     Parameters
     ----------
     shape : kinds that may be entered
-    split : its relationships
+    split : its relationships, as :func:`typed` divides them
     """
     asked = split.read()
-    names = [walk.name for walk in _EXPANSIONS if walk.is_of(shape, asked)]
+    names = [walk.name for walk in _EXPANSIONS if walk.is_needed_by(shape, asked)]
     if Kind.ENTITY in shape.kinds and (split.counted or asked & _JOINING):
         names.append("retrieve/expand_counted" if split.counted else "retrieve/expand_entities")
     return tuple(names)
 
 
 def inductions(shape: PullShape, split: CountedIn) -> tuple[str, ...]:
-    """The names of the statements for the edges between nodes; the last one reads the version of the corpus.
+    """The names of the library statements that read the edges between nodes; the last one reads the version of the corpus.
 
     Parameters
     ----------
     shape : kinds of the nodes
-    split : its relationships
+    split : its relationships, as :func:`typed` divides them
     """
-    names = [walk.name for walk in _INDUCTIONS if walk.is_of(shape, split.read())]
+    names = [walk.name for walk in _INDUCTIONS if walk.is_needed_by(shape, split.read())]
     counted = [_COUNTS[name] for name in split.counted if Kind.ENTITY in shape.kinds]
     return (*names, *counted, "retrieve/induce_nothing")
 
@@ -382,19 +384,19 @@ def pull(transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bo
 
 def _matrices(edges: Iterable[Row], shape: PullShape, *, size: int) -> dict[Relationship, Csr]:
     empty = _matrix([], [], size=size)
-    matrices = {item: empty for item in sorted(shape.relationships) if item in FOLLOWED}
+    matrices = {each: empty for each in sorted(shape.relationships) if each in FOLLOWED}
     for row in edges:
         if row["relationship"] is not None:
             name = Relationship(row["relationship"].lower())
-            # Summed, because several statements read IN_CHUNK.
+            # Several statements read IN_CHUNK, so their matrices are summed.
             matrices[name] += _matrix(row["starts"], row["stops"], row["weights"], size=size)
     return matrices
 
 
 def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, Kind]], bool]:
-    """The nodes that one hop found, by ascending id, and whether a node has more neighbours than the fan-out.
+    """The nodes that one hop reached, by ascending id, and whether any node has more neighbours than the fan-out.
 
-    In rows with owners the neighbours of a node are spread over several rows, so the fan-out is applied here.
+    If rows have owners, the neighbours of one node are spread over several rows, so the fan-out is applied here.
     """
     nodes: set[tuple[str, Kind]] = set()
     owned: dict[str, list[tuple[float, str, Kind]]] = {}
@@ -405,8 +407,8 @@ def _neighbours(rows: Iterable[Row], *, fan_out: int) -> tuple[list[tuple[str, K
         if row["owners"] is None:
             nodes.update((name, kind) for name in row["ids"])
             continue
-        shares = row["weights"] or [[1.0] * len(names) for names in row["ids"]]
-        for owner, names, weights in zip(row["owners"], row["ids"], shares, strict=True):
+        by_owner = row["weights"] or [[1.0] * len(names) for names in row["ids"]]
+        for owner, names, weights in zip(row["owners"], row["ids"], by_owner, strict=True):
             near = owned.setdefault(owner, [])
             near += [(-weight, name, kind) for name, weight in zip(names, weights, strict=True)]
     for near in owned.values():
@@ -419,7 +421,7 @@ def _pull_mentions(
     transaction: Transaction, seeds: Sequence[str], *, shape: PullShape, bounds: Bounds
 ) -> Subgraph | None:
     """The pull over statements, their entities and their topics: one query for two hops."""
-    ids, frontier, left = sorted(set(seeds)), None, shape.hops
+    ids, frontier, hops_left = sorted(set(seeds)), None, shape.hops
     first: object = None
     is_cut = False
     while True:
@@ -427,8 +429,8 @@ def _pull_mentions(
             "retrieve/pull_mentions",
             corpus=bounds.corpus,
             lists={"ids": ids, "frontier": frontier, "listed": list(bounds.admitted.listed)},
-            steps=min(left, 2),
-            is_last=left <= 2,
+            steps=min(hops_left, 2),
+            is_last=hops_left <= 2,
             has_topics=Kind.TOPIC in shape.kinds,
             fan_out=shape.fan_out,
             node_cap=shape.node_cap,
@@ -441,15 +443,15 @@ def _pull_mentions(
         first = version if first is None else first
         if not version == row["version_after"] == first or bounds.version not in (0, version):
             return None
-        is_cut, left = is_cut or bool(row["is_cut"]), left - 2
-        if left <= 0:
+        is_cut, hops_left = is_cut or bool(row["is_cut"]), hops_left - 2
+        if hops_left <= 0:
             return _of_mentions(row, shape, is_cut=is_cut)
         ids = [name for part in ("statements", "entities", "topics") for name in row[part]]
         frontier = row["frontier"]
 
 
 def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
-    """The subgraph in the rows of the last query of a pull over statements."""
+    """The subgraph in the row that the last query of a pull over statements returns."""
     groups = {Kind.STATEMENT: "statements", Kind.ENTITY: "entities", Kind.TOPIC: "topics"}
     parts = {kind: np.array(row[name], dtype="<U32") for kind, name in groups.items()}
     unsorted = np.concatenate(list(parts.values()))
@@ -463,9 +465,9 @@ def _of_mentions(row: Row, shape: PullShape, *, is_cut: bool) -> Subgraph:
     starts = places[np.concatenate([np.empty(0, dtype=np.int64), *begins])]
     is_about = kinds[stops] == KINDS.index(Kind.TOPIC)
     edges = {
-        item: _matrix(starts[chosen], stops[chosen], size=len(ids))
-        for item, chosen in ((Relationship.MENTIONS, ~is_about), (Relationship.ABOUT, is_about))
-        if item in shape.relationships
+        relationship: _matrix(starts[chosen], stops[chosen], size=len(ids))
+        for relationship, chosen in ((Relationship.MENTIONS, ~is_about), (Relationship.ABOUT, is_about))
+        if relationship in shape.relationships
     }
     return Subgraph(ids, kinds, dict(sorted(edges.items())), row["version"], is_cut)
 
@@ -482,7 +484,7 @@ def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> lis
     Returns
     -------
     list of Matched or None
-        None if a writer changed the corpus meanwhile, so that the sources must be chosen again.
+        None if a writer changed the corpus meanwhile; the filter must then be evaluated again.
     """
     rows = transaction.rows(
         "retrieve/match_statements",
@@ -500,7 +502,7 @@ def match(transaction: Transaction, query: MatchQuery, *, bounds: Bounds) -> lis
         return []
     if bounds.version not in (0, rows[0]["version"]):
         return None
-    return [Matched(item["matched"], item["number"], tuple(sorted(item["ids"]))) for item in rows[0]["classes"]]
+    return [Matched(each["matched"], each["number"], tuple(sorted(each["ids"]))) for each in rows[0]["classes"]]
 
 
 def _version(transaction: Transaction, corpus: str) -> int | None:
@@ -509,7 +511,7 @@ def _version(transaction: Transaction, corpus: str) -> int | None:
 
 
 def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
-    """The ids of nodes by the plural of their kind, the form of the query parameters."""
+    """The ids of nodes by the plural of their kind, as the queries expect them."""
     groups: dict[str, list[str]] = {name: [] for name in PLURAL.values()}
     for name, kind in nodes:
         groups[PLURAL[kind]].append(name)
@@ -519,7 +521,7 @@ def by_kind(nodes: Iterable[tuple[str, Kind]]) -> dict[str, list[str]]:
 def _edges(
     transaction: Transaction, reached: Mapping[str, Kind], *, shape: PullShape, split: CountedIn, bounds: Bounds
 ) -> list[Row]:
-    """Rows of the edges between the reached nodes, the last one with the version; without nodes, empty and without a query."""
+    """Rows of the edges between the reached nodes, the last one with the version. Without nodes no query runs."""
     if not reached:
         return []
     return transaction.union(
@@ -542,24 +544,23 @@ def _matrix(starts: ArrayLike, stops: ArrayLike, weights: Sequence[float] | None
     return sp.csr_array((values, (rows, np.asarray(stops, dtype=np.int64))), shape=(size, size))
 
 
-# Without an image, let the server plan the queries of a search before they are needed.
-# Planning takes some seconds after its start. The queries are run once with empty lists, which read nothing: the server does not
-# cache the plans of ``EXPLAIN``.
+# Without an image, the server plans the queries of a search before they are needed, because planning takes seconds after a start.
+# Each query runs once with empty lists, so that it reads nothing. EXPLAIN would not do: the server does not cache its plans.
 
 
 _CORPUS = ""  # no corpus has this name
 SHAPES = (
-    *(PullShape(*item) for item in INGREDIENTS.values()),
+    *(PullShape(*parts) for parts in INGREDIENTS.values()),
     PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS),
     PullShape.along(Relationship.IN_CHUNK),
     PullShape.along(Relationship.ABOUT),
 )
-"""The shapes of the pulls whose queries are planned."""
+"""The shapes of the pulls whose queries are planned ahead."""
 _log = logging.getLogger(__name__)
 
 
 class Warming:
-    """Lets the server plan the queries of searches once, from a thread. Thread-safe; never raises.
+    """Makes the server plan the queries of searches once, in a background thread. Thread-safe; never raises.
 
     Parameters
     ----------
@@ -573,7 +574,7 @@ class Warming:
         self._is_closed = threading.Event()
 
     def begin(self) -> None:
-        """Start, unless it has started; return at once."""
+        """Start the thread unless it was started, and return at once."""
         with self._guard:
             if self._thread is None and not self._is_closed.is_set():
                 # Its queries do not count as part of a search or an explanation.
@@ -581,12 +582,12 @@ class Warming:
                 self._thread.start()
 
     def join(self, wait: float | None = None) -> None:
-        """Wait until all queries are planned, or until the timeout."""
+        """Wait until all queries are planned, for at most ``wait`` seconds."""
         if self._thread is not None:
             self._thread.join(wait)
 
     def close(self, *, wait: float | None = None) -> None:
-        """Stop after the running query; wait for it, or until the timeout."""
+        """Stop after the running query, and wait for it for at most ``wait`` seconds."""
         with self._guard:
             self._is_closed.set()
         self.join(wait)

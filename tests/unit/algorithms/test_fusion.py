@@ -35,7 +35,7 @@ def test_a_tie_goes_to_the_first_ranking_whatever_the_ids_are() -> None:
 def test_invalid_fusion_arguments_are_rejected() -> None:
     with pytest.raises(InputError, match="k is 0"):
         reciprocal_rank([["a"]], k=0)
-    with pytest.raises(InputError, match="1 weights for 2 lists"):
+    with pytest.raises(InputError, match="1 weights for 2 rankings"):
         reciprocal_rank([["a"], ["b"]], weights=[1])
     with pytest.raises(InputError, match="a weight is -1"):
         reciprocal_rank([["a"]], weights=[-1])

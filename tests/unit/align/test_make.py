@@ -15,7 +15,7 @@ from hlgraph.align.audit import audit, check_no_leak, leaking_sources
 from hlgraph.align.contest import UNTRAINED, NegativeFigures, compare
 from hlgraph.align.make import (
     Context,
-    Made,
+    PairSet,
     PairsOptions,
     Task,
     Tasks,
@@ -194,7 +194,7 @@ def test_literal_data_keeps_contexts_that_do_not_help_and_has_one_rejected_answe
     assert (result.faults, len(result.train) + len(result.test)) == ({}, result.tasks)
     assert {each.negative for each in (*result.train, *result.test)} == {"bare"}
     assert {each.made_with for each in result.train} == {("align-answer/2", "align-reason-literal/1")}
-    with pytest.raises(InputError, match="negatives are other; literal data has one kind, bare: leave them out"):
+    with pytest.raises(InputError, match="negatives are other; literal data has only bare ones: leave negatives out"):
         PairsOptions(literal=True, negatives=("other",))
 
 
@@ -361,4 +361,4 @@ def test_policies_are_compared_with_the_untrained_one() -> None:
     assert compare(pairs, policies, answer_tokens=0).policies[0].answers == ()
     with pytest.raises(InputError, match="no pair to compare"):
         compare([], policies)
-    assert Made().train == ()
+    assert PairSet().train == ()

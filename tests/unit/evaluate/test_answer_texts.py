@@ -74,9 +74,9 @@ def test_options_are_shown_to_the_reader_and_a_letter_is_an_answer(tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "answers", "says"),
     [
-        (["Mara Quill"], ["A"], "q1 has 1 options, 1 of them different"),
-        (["Mara Quill", "the mara quill."], ["A"], "2 options, 1 of them different"),
-        (["Mara Quill", "Ivo Brandt"], ["C"], "'C', an answer of q1, is none of its options"),
+        (["Mara Quill"], ["A"], "q1 has 1 options, 1 of them distinct"),
+        (["Mara Quill", "the mara quill."], ["A"], "2 options, 1 of them distinct"),
+        (["Mara Quill", "Ivo Brandt"], ["C"], "'C', an answer of q1, is not one of its options"),
     ],
 )
 def test_options_that_cannot_be_chosen_from_are_named(

@@ -91,7 +91,7 @@ def test_plain_files_other_questions_and_a_limit(tmp_path: Path) -> None:
         (b'{"id": 9, "question": "?", "supporting_passage_ids": ["p1"]}', "Expected `str`, got `int` - at `$.id`"),
         (
             b'{"id": "q9", "question": "?", "supporting_passage_ids": []}',
-            "q9 has no supporting passage, and q1 has some",
+            "q9 has no supporting passage, but q1 has",
         ),
         (b'{"id": "q1", "question": "?", "supporting_passage_ids": ["p1"]}', "id 'q1' is already on line 1"),
         (b'{"id": "q9"', "truncated"),
@@ -176,9 +176,9 @@ def test_subsets_are_chosen_by_name(folder: Path) -> None:
         "q1",
     ]
     assert [item.subset for item in load(folder, questions=path).questions] == ["dev", "train", "dev", ""]
-    with pytest.raises(InputError, match="subset 'test'; there are: dev, train"):
+    with pytest.raises(InputError, match="subset 'test'; choose from: dev, train"):
         load(folder, questions=path, subsets=["dev", "test"])
-    with pytest.raises(InputError, match="its questions name no subset"):
+    with pytest.raises(InputError, match="the set has no subsets"):
         load(folder, subsets=["dev"])
 
 

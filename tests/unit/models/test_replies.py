@@ -27,7 +27,7 @@ def keep(replies: Replies, name: str, *origins: Origin) -> None:
 
 
 def held(replies: Replies, name: str, origin: Origin | None = None) -> bool:
-    return replies.held(name, origin=origin) is not None
+    return replies.find(name, origin=origin) is not None
 
 
 def test_file_is_created_at_the_first_stored_reply(replies: Replies) -> None:
@@ -41,7 +41,7 @@ def test_file_is_created_at_the_first_stored_reply(replies: Replies) -> None:
 
 def test_reply_is_stored_with_its_tokens(replies: Replies) -> None:
     keep(replies, "a", Origin("c", "s1", "p1"))
-    assert replies.held("a", origin=Origin("c", "s1", "p1")) == Completion("reply a", 3, 2, is_kept=True)
+    assert replies.find("a", origin=Origin("c", "s1", "p1")) == Completion("reply a", 3, 2, is_kept=True)
 
 
 def test_sweep_deletes_replies_about_deleted_parts_and_about_unknown_sources(replies: Replies) -> None:

@@ -27,7 +27,7 @@ from hlgraph import (
     QuestionSet,
     ReaderOptions,
 )
-from hlgraph.align.make import Made
+from hlgraph.align.make import PairSet
 from hlgraph.align.train import TrainSettings
 from hlgraph.cli.commands import align as align_command
 from hlgraph.cli.commands import evaluate as eval_command
@@ -111,12 +111,12 @@ def test_the_reader_gets_passages_or_statements_in_the_order_of_the_strategy(gra
 @pytest.mark.parametrize(
     ("readers", "answers", "message"),
     [
-        (ReaderOptions(k=4), True, "k of chunk is 4, and the corpus 'eval-small' has 3 statements; give at most"),
-        (ReaderOptions(k=4, unit="chunk"), True, "has 3 chunks"),
-        (ReaderOptions(unit="summary"), True, "unit is 'summary', and chunk gives statement or chunk only"),
+        (ReaderOptions(k=4), True, "k of chunk is 4, but the corpus 'eval-small' has only 3 statements; give at most"),
+        (ReaderOptions(k=4, unit="chunk"), True, "has only 3 chunks"),
+        (ReaderOptions(unit="summary"), True, "unit is 'summary', but chunk returns only statement or chunk"),
         (ReaderOptions(style="reason"), True, "style is 'reason', and no chat model is configured"),
         (ReaderOptions(k=2, diversity=0.1), False, "^k: an option of the reader of answers; give answers=True, too"),
-        ({"path": ReaderOptions()}, True, "readers names 'path'; the strategies asked are chunk"),
+        ({"path": ReaderOptions()}, True, "readers names 'path'; the evaluated strategies are chunk"),
         ({"chunk": {"k": 1}}, True, "is {'k': 1} .a dict.; give a ReaderOptions"),
         ("chunk", True, "readers is 'chunk' .a str.; give a ReaderOptions, a mapping or None"),
     ],
@@ -159,7 +159,7 @@ def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path)
         assert table.rows[0][:3] == ("BM25", "bm25", "35.7")
         assert [run.place for run in found.runs] == ["popqa"]
     assert graph.recipe("topg-table-2", tmp_path).tables()[0].rows == (("ToPG", "-", *_COUNTS),)
-    with pytest.raises(InputError, match="k of dense is 5, and the corpus 'eval-popqa' has 3 chunks"):
+    with pytest.raises(InputError, match="k of dense is 5, but the corpus 'eval-popqa' has only 3 chunks"):
         graph.recipe("proprag-table-2", tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         graph.recipe("proprag-table-1", tmp_path / "nowhere")
@@ -224,7 +224,7 @@ def test_a_perfect_select_keeps_the_statements_of_the_supporting_passages(graph:
         assert outcome.ids
         assert set(outcome.ids) <= question.gold
     for wrong, says in (
-        ({"strategies": "chunk"}, "chunk have no Select; name local or global"),
+        ({"strategies": "chunk"}, "chunk have no Select step; name local or global"),
         ({"strategies": "local", "answers": True}, "measures passages, not answers"),
     ):
         with pytest.raises(InputError, match=says):
@@ -258,7 +258,7 @@ def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(gra
     again = graph.evaluate(towns, strategies=strategies, baselines=False, baseline=result, hierarchy=layers["two"])
     assert any(change.startswith("one.built: layers=1") for change in again.changes)
     with pytest.raises(
-        UnknownNameError, match="hierarchy names 'chunk', which is no strategy asked that searches layers"
+        UnknownNameError, match="hierarchy names 'chunk', which is not an evaluated strategy that searches layers"
     ):
         graph.evaluate(towns, strategies="chunk", hierarchy={"chunk": HierarchyQuery()})
 
@@ -415,14 +415,14 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
         graph.evaluate(QUESTIONS)
     graph.ingest([Document(key, text) for key, text in PASSAGES.items()])
     for questions, message in (
-        ([], "no question"),
+        ([], "no questions"),
         ([QUESTIONS[0], QUESTIONS[0]], "several questions have the id 'q1'"),
-        ([QUESTIONS[0], Question("q", "Who?", frozenset())], "the question q has no gold, and others have"),
-        ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is no source"),
+        ([QUESTIONS[0], Question("q", "Who?", frozenset())], "the question q has no gold, but others have"),
+        ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is not a source"),
     ):
         with pytest.raises(InputError, match=message):
             graph.evaluate(questions)
-    with pytest.raises(InputError, match="subsets: only for the folder"):
+    with pytest.raises(InputError, match="subsets: only valid with the folder"):
         graph.evaluate(QUESTIONS, subsets=["dev"])
     with pytest.raises(InputError, match="no answers to judge; give answers=True"):
         graph.evaluate(QUESTIONS, judging=JudgeOptions(judges=("correctness",)))
@@ -476,7 +476,7 @@ def test_a_warning_says_which_passages_were_not_ingested(
         (questions_command.export, [Questions.export], {"file": "questions", "to": "folder"}),
         (
             align_command.make,
-            [Alignment.make, Alignment.plan, Made],
+            [Alignment.make, Alignment.plan, PairSet],
             {"subset": "subsets", "chat": "chats", "out": "write", "plan": "plan"},
         ),
         (align_command.audit, [Alignment.audit], {}),
