@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs" / "explanation" / "names.md").read_text(encoding="utf-8")
 # How many functions of hlgraph/ bind the word. Lower a number when the count falls; never raise one.
-CEILINGS = {"found": 16, "item": 510, "held": 0, "made": 0, "told": 0}
+CEILINGS = {"found": 15, "item": 487, "held": 0, "made": 0, "told": 0}
 
 
 def bound_names(function: ast.AST) -> set[str]:
