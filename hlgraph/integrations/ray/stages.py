@@ -239,7 +239,7 @@ class FarBooks:
 
     def replies(self) -> Replies:
         """The stored replies, read and added to from this process; it cannot delete any."""
-        return self._remote(Replies(_ELSEWHERE), "replies", "held", "keep")
+        return self._remote(Replies(_ELSEWHERE), "replies", "find", "keep")
 
     def quarantine(self) -> Quarantine:
         """The quarantine, used from this process."""

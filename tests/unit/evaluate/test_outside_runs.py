@@ -53,7 +53,7 @@ def test_qrels_take_the_place_of_the_supporting_passages(folder: Path) -> None:
     lines = "q0 0 p1 1\nq0 0 p2 2\nq1 0 p1 0\nq1 0 p3 1\n"
     (folder / "qrels").write_text(lines)
     assert [item.gold for item in load(folder, qrels=folder / "qrels", limit=2).questions] == [{"p1", "p2"}, {"p3"}]
-    with pytest.raises(ReadError, match="no relevant passage for q2"):
+    with pytest.raises(ReadError, match="no relevant passage for question q2"):
         load(folder, qrels=folder / "qrels")
     (folder / "bare.jsonl").write_text('{"id": "q0", "question": "Who?"}\n')
     assert load(folder, questions=folder / "bare.jsonl", qrels=folder / "qrels").questions[0].gold == {"p1", "p2"}
