@@ -249,6 +249,7 @@ class FarBooks:
     def _remote(self, book: _Book, name: Book, *methods: str) -> _Book:
         """The book, whose ``methods`` call those of the book in the actor."""
         for method in methods:
+            getattr(book, method)  # fails for a name that the book no longer has
             setattr(book, method, partial(self.ask, "write", name, method))
         return book
 
