@@ -278,7 +278,7 @@ class Statements:
         return bool(meanings) and not self._meanings.isdisjoint(meanings)
 
     def _has_version(self, number: str) -> bool:
-        return any(re.search(rf"\b{number}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
+        return any(re.search(rf"\b{re.escape(number)}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
 
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""

@@ -694,12 +694,13 @@ class _Pool:
         pieces = [self.evidence[at] for at in places]
         around = [part for one in pieces for part in context_of(one, self.evidence, constraints=constraints)]
         said = Statements((piece.text for piece in pieces), places=around)
-        uncovered = tuple(one for one in said.unmet(constraints) if one not in self._excused(places[0], constraints))
-        is_whole = self._says_it_itself(constraints, places, uncovered)
+        excused = self._excused(places[0], constraints)
+        uncovered = tuple(one for one in said.unmet(constraints) if one not in excused)
+        is_whole = self._says_it_itself(constraints, places, excused.union(uncovered))
         is_named = self.has_names and self.is_named[places[0]]
         return Chosen(places, uncovered, bool(self.has_kind[places[0]]), is_whole, is_named)
 
-    def _says_it_itself(self, constraints: Constraints, places: Sequence[int], uncovered: Collection[str]) -> bool:
+    def _says_it_itself(self, constraints: Constraints, places: Sequence[int], excused: Collection[str]) -> bool:
         """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
 
         Its context is the sentence before it, the first line of its source, and the definition of the subject of its source. Other
@@ -712,7 +713,7 @@ class _Pool:
         context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
         around = context_of(self.evidence[first], self.evidence, constraints=constraints)
         said = Statements((self.evidence[at].text for at in context), places=around)
-        lacks = {*said.unmet(constraints)}.difference(uncovered, self._excused(first, constraints))
+        lacks = {*said.unmet(constraints)}.difference(excused)
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question
         noun = _WHICH.search(question)

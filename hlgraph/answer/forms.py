@@ -146,6 +146,7 @@ _PRONOUN = re.compile(
     r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b|(?:Never |Do not |Please )?\w+ (?:it|them)\b"
 )
 _BACK = re.compile(rf"{_PRONOUN.pattern}(?! \[[^\]]*[^\W\d_a-zß-öø-ÿ])|(?:The [a-z]|We\b|Our\b|There\b)")
+_NO_SUBJECT = re.compile(r"\?$|\[\d")  # a question, or a line of a chat with its time
 _OF_PERSON = re.compile(r"(?:It|He|She|They)\b")
 _NAME_RUN = re.compile(r"(?<=[a-z,] )[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:(?: of| de| von)? [^\W\d_a-zß-öø-ÿ][\w'’-]*)*")
 _NAMED = re.compile(r"\b(?:[^\W\d_a-zß-öø-ÿ]|\d)[\w'’-]*")
@@ -166,7 +167,7 @@ def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
     own = [one for one in evidence if one.source.id == piece.source.id and one.start < _HEAD and one is not piece]
     has_title = not {*words(piece.source.title)} <= {*words(_spaced(piece.source.uri))}
     texts = (one.text.strip() for one in own)
-    return [text for text in texts if _is_line(text) or (not has_title and text[-1:] != "?" and "[2" not in text)]
+    return [text for text in texts if _is_line(text) or (not has_title and not _NO_SUBJECT.search(text))]
 
 
 def _is_line(text: str) -> bool:
@@ -360,7 +361,9 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         telling = [word for word in constraints.words if word not in LIGHT]
         needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
-        is_open = is_bound or said.unmet(constraints._replace(numbers=(), words=needed))
+        is_open = (
+            is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=(), words=needed))
+        )
         return None if is_open else _is_exception(body, constraints)
     if opposed := _opposed(question, first):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
@@ -476,14 +479,8 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         has = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if has else False if years else None
     is_number = all(map(_NUMBER.fullmatch, unmet))
-    if is_number and (aged := _AGED_ASKED.search(question)):
-        age = _whole(aged[1] or aged[2])
-        limits = [(word.lower() in _AGES_UNDER, _whole(value)) for word, value in _AGE_LIMIT.findall(text)]
-        return (
-            all(age is not None and limit and (age < limit) is is_under for is_under, limit in limits)
-            if limits
-            else None
-        )
+    if is_number and _AGED_ASKED.search(question):
+        return _has_age(question, text)
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
     inside = range_has(text, unmet[0]) if is_number and not is_of_name and len(unmet) == 1 else None
     others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
@@ -497,6 +494,16 @@ def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constr
         if clause != body and not Statements([own], places=places).unmet(constraints):
             return own, clause.strip()
     return text, body
+
+
+def _has_age(question: str, text: str) -> bool | None:
+    """Whether the limits of age of a text include that of a question; None if either has none."""
+    aged, limits = _AGED_ASKED.search(question), _AGE_LIMIT.findall(text)
+    age = _whole(aged[1] or aged[2]) if aged else None
+    if age is None or not limits:
+        return None
+    known = [(word.lower() in _AGES_UNDER, _whole(value) or 0) for word, value in limits]
+    return all((age < limit) is is_under for is_under, limit in known)
 
 
 def _whole(text: str) -> int | None:

@@ -158,6 +158,11 @@ def test_phrases_versions_and_labels_with_units(question: str, text: str, *, is_
     assert extractive_answer(question, _of(text), refuse=False).is_supported is is_supported
 
 
+def test_a_limit_of_age_denies_nothing_of_those_beyond_it() -> None:
+    evidence = _of("Nobody under eighteen is admitted to the sauna.")
+    assert not extractive_answer("Can a twenty-year-old use the sauna?", evidence, refuse=False).is_supported
+
+
 def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
     settings = _of("name: tollgate\nlanguage: Kotlin\ndepends_on: ledger, passbook, clockwork", title="service")
     answer = extractive_answer("What language is the service written in?", settings, refuse=False)
