@@ -152,6 +152,7 @@ _NAME_RUN = re.compile(r"(?<=[a-z,] )[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:(?: of| d
 _NAMED = re.compile(r"\b(?:[^\W\d_a-zß-öø-ÿ]|\d)[\w'’-]*")
 _YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 _MOST_BACK = 3  # sentences
+_FEWEST_OWN = 2  # words of a question in a denial, if its first one stands only in the title
 
 
 def heads_of(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
@@ -359,13 +360,19 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
         telling = [word for word in constraints.words if word not in LIGHT]
+        own = [word for word in telling if statement(body).has(word)]
+        is_title = telling[:1] != own[:1] and any(map(statement(piece.source.title).has, telling[:1]))
+        is_title = is_title and _PRONOUN.match(body) is None
+        is_about_title = is_title and len(own) < min(_FEWEST_OWN, len(telling) - 1)
         needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
+        is_bound = is_bound or is_about_title
         is_open = (
             is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=(), words=needed))
         )
         return None if is_open else _is_exception(body, constraints)
-    if opposed := _opposed(question, first):
+    is_beyond = any(range_has(body, number) is False for number in constraints.numbers if number in unmet)
+    if not is_beyond and (opposed := _opposed(question, first)):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
         return False if is_of or is_within(lacks, first) else None

@@ -818,8 +818,10 @@ def computed(question: str, table: Table) -> Computed:
 _BOUND = r"(?:[$€£¥] ?)?\d[\d.,]*"
 _RANGE = re.compile(
     rf"(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
-    rf"|(?:up to|at most|max\w*\.?|<=|≤) ?(?P<most>{_BOUND})|(?:under|below|less than|younger than|<) ?(?P<end>{_BOUND})"
-    rf"|(?:from|at least|min\w*\.?|>=|≥) ?(?P<least>{_BOUND})|(?:over|above|more than|older than|>) ?(?P<start>{_BOUND})"
+    rf"|(?:up to|at most|max\w*\.?|<=|≤) ?(?P<most>{_BOUND})"
+    rf"|(?:under|below|(?:less|younger|shorter|smaller|lower) than|<) ?(?P<end>{_BOUND})"
+    rf"|(?:from|at least|min\w*\.?|>=|≥) ?(?P<least>{_BOUND})"
+    rf"|(?:over|above|(?:more|older|longer|larger|higher) than|>) ?(?P<start>{_BOUND})"
     rf"|(?P<first>{_BOUND})[^\d,;]{{0,12}}?(?:(?:and|or) (?:more|over|above|older|longer)|\+)",
     re.IGNORECASE,
 )

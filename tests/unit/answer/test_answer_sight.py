@@ -161,6 +161,14 @@ def test_phrases_versions_and_labels_with_units(question: str, text: str, *, is_
 def test_a_limit_of_age_denies_nothing_of_those_beyond_it() -> None:
     evidence = _of("Nobody under eighteen is admitted to the sauna.")
     assert not extractive_answer("Can a twenty-year-old use the sauna?", evidence, refuse=False).is_supported
+    evidence = _of("Passwords shorter than 12 characters are rejected.")
+    assert extractive_answer("Is a password of 10 characters accepted?", evidence, refuse=False).text.startswith("No: ")
+    assert not extractive_answer("Is a password of 14 characters accepted?", evidence, refuse=False).is_supported
+
+
+def test_a_negation_of_something_else_in_the_same_source_denies_nothing() -> None:
+    evidence = _of("peek does not work with archives.", title="quillpack")
+    assert not extractive_answer("Does quillpack accept long archives?", evidence, refuse=False).is_supported
 
 
 def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
