@@ -133,9 +133,8 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     Fit
         The kept pieces, and what was left out or cut.
     """
-    if (
-        sum(len(_block(piece, place)) + 2 for place, piece in enumerate(evidence, 1)) <= tokens
-    ):  # no text has more tokens
+    longest = sum(len(_block(piece, place)) + 2 for place, piece in enumerate(evidence, 1))
+    if longest <= tokens:  # no text has more tokens than characters
         return Fit(tuple(range(len(evidence))), tuple(evidence), 0, 0)
     kept: list[int] = []
     pieces: list[Evidence] = []

@@ -87,7 +87,7 @@ _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
 MONEY = (
-    r"[$€£¥] ?\d|\d ?[€£$¥]|\b[A-Z]{3} \d"
+    r"[$€£¥] ?\d|\d ?[€£$¥]|\b(?:AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR) ?\d"
     r"|\d (?:(?:thousand|million|billion) )?(?:euros?|dollars?|pounds?|crowns?|francs?|cents?|pence|yen)\b"
 )
 """A sum of money."""
@@ -113,8 +113,8 @@ _SIGNS = {
         "founded": r"\bset up\b",
         "fast speed strong": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
         "wavelength wavelengths": r"\d ?nm\b|\d nanomet",
-        "highest maximum": r"\b(?:at most|up to|(?:never|not|no) more than|limit)",
-        "lowest minimum": r"\b(?:at least|(?:never|not|no) less than|from \d)",
+        "highest maximum": r"\b(?:at most|up to|(?:never|not|no) more than|limit(?:ed)? (?:of|to)) [$€£]?\d",
+        "lowest minimum": r"\b(?:at least|(?:never|not|no) less than|from) [$€£]?\d",
         "die died dies dead death": r"\bpass(?:ed|es) away\b",
         "voltage": r"\d ?k?V\b|\d volts?\b",
         "power": r"\d ?[kM]?W\b|\d (?:kilo|mega)?watts?\b|\d ?hp\b|horsepower",

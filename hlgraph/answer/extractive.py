@@ -795,7 +795,7 @@ class _Pool:
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
         return (is_before(one, other) and other.start - one.end < _PARAGRAPH_GAP) or (
-            self.kind is not Expected.TIME and self.defines[at] and self.titles[at] <= self.said[at]
+            self.kind is not Expected.TIME and self.defines[at] and self.titles[at] <= {*content_words(body_of(one))}
         )
 
     def _chain(self, first: int, most: int) -> list[int]:

@@ -27,7 +27,7 @@ from hlgraph.answer.table_rules import MEASURES, is_row, measured_by, range_has
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import MONTHS, named
-from hlgraph.text import cached_by_text, content_words, fold, numbers, words
+from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, numbers, words
 
 
 def _names(text: str) -> frozenset[str]:
@@ -145,7 +145,7 @@ _HEAD, _HEAD_WORDS = 100, 12  # characters before the line that names what a tex
 _PRONOUN = re.compile(
     r"(?:It|He|She|They|This|These|Nobody|No one|None|Nothing)\b|(?:Never |Do not |Please )?\w+ (?:it|them)\b"
 )
-_BACK = re.compile(rf"{_PRONOUN.pattern}(?! \[[^\]]*[^\W\d_a-zß-öø-ÿ])|(?:The [a-z]|We\b|Our\b|There\b)")
+_BACK = re.compile(rf"(?:{_PRONOUN.pattern})(?! \[[^\]]*[^\W\d_a-zß-öø-ÿ])|(?:The [a-z]|We\b|Our\b|There\b)")
 _NO_SUBJECT = re.compile(r"\?$|\[\d")  # a question, or a line of a chat with its time
 _OF_PERSON = re.compile(r"(?:It|He|She|They)\b")
 _NAME_RUN = re.compile(r"(?<=[a-z,] )[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:(?: of| de| von)? [^\W\d_a-zß-öø-ÿ][\w'’-]*)*")
@@ -189,19 +189,36 @@ def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Co
     ----------
     piece : the piece
     evidence : pieces among which the others may be
-    constraints : those of the question; without a telling word of it in the piece, only the title and headings count
+    constraints : those of the question; without a telling word of it in the piece, only the title and headings count. If the piece
+        begins with a name of its own, only these and the first lines that are no sentences count.
     """
     body = body_of(piece)
     if not has_itself(body, constraints):
         return places_of(piece)
+    lines = [text for text in heads_of(piece, evidence) if _is_line(text)]
+    if _has_subject(body, [one.text for one in evidence if one.source.id == piece.source.id]):
+        return [*places_of(piece), *lines]
     about, heads = piece.source.metadata, heads_of(piece, evidence)
     people = [
         about.get("from", "") if " wrote:" not in piece.text else "",
         about.get("to", "") if _YOU.search(body) else "",
     ]
-    lines = [text for text in heads if _is_line(text)]
     beside = (*heads, *_lead_up(piece, evidence), *map(str, people))
     return [*places_of(piece), *lines, *(" ".join(_NAMED.findall(text)) for text in beside)]
+
+
+_SUBJECT = re.compile(
+    r"(?:\w+ \[[^\]]*[^\W\d_a-zß-öø-ÿ]|(?:[^\W\d_a-zß-öø-ÿ][\w'’-]+ ){2})|([^\W\d_a-zß-öø-ÿ][\w'’-]+)\b"
+)
+
+
+def _has_subject(body: str, texts: Sequence[str]) -> bool:
+    """Whether a text begins with a name: "She [Ada Falk]", two words with capitals, or one that others have within a sentence."""
+    match = _SUBJECT.match(body)
+    if match is None or match[1] is None:
+        return match is not None
+    is_name = fold(match[1]) not in STOP_WORDS
+    return is_name and any(re.search(rf"[a-z,] {re.escape(match[1])}\b", text) for text in texts)
 
 
 def _lead_up(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:

@@ -96,7 +96,7 @@ _LABEL = re.compile(
 
 def _key(word: str) -> str:
     """The stem of a word; of a unit, that of its first name: "kilogram" of "kg"."""
-    return next((units.split()[0] for units in _UNIT_NAMES if word in units.split()), stem(word))
+    return _UNIT_OF.get(word) or stem(word)
 
 
 _UNIT_NAMES = (
@@ -113,6 +113,7 @@ _UNIT_NAMES = (
     "hour hours h",
     "year years",
 )
+_UNIT_OF = {word: names.split()[0] for names in _UNIT_NAMES for word in names.split()}
 _PLACED = _names("based located situated found kept stationed moored stored standing lying")  # before "in" and a value
 _BY_VERB = {"cost": "price cost", "costs": "price cost", "weigh": "weight mass", "weighs": "weight mass"}
 """For each verb with "the most" the nouns of what it measures."""

@@ -265,8 +265,9 @@ def _entry(entry: Any, unread: Unread) -> Iterator[str]:
     yield f"except on: {_values(entry['EXDATE'])}" if "EXDATE" in entry else ""
     yield f"where: {_values(entry['LOCATION'])}" if "LOCATION" in entry else ""
     for name, value in entry.items():
-        if name.startswith("X-") or "ENCODING" in getattr(value, "params", {}):
-            unread["attachment or property of one program"] += 1
+        several = value if isinstance(value, list) else [value]
+        if name.startswith("X-") or any("ENCODING" in getattr(each, "params", {}) for each in several):
+            unread["attachment or property of one program"] += len(several)
         elif name not in _TOLD:
             yield f"{_LABELS_OF_DATES.get(name, name.lower().replace('-', ' '))}: {_values(value)}"
     yield _plain(entry.get("DESCRIPTION", ""))
@@ -279,7 +280,9 @@ def _values(value: Any) -> str:
     if several := value if isinstance(value, list) else _part(value, "cats"):
         return ", ".join(map(_values, several))
     if dates := _part(value, "dts"):
-        return ", ".join(_when(each.dt) for each in dates)
+        return ", ".join(
+            _when(each.dt) if isinstance(each.dt, date) else _plain(each.to_ical().decode()) for each in dates
+        )
     if isinstance(moment := _part(value, "dt"), date):
         return _when(moment)
     if hasattr(value, "to_ical") and not isinstance(value, str):
@@ -310,7 +313,7 @@ def _span(entry: Any) -> str:
     end, length = _part(entry.get("DTEND"), "dt"), _part(entry.get("DURATION"), "dt")
     if end is None and isinstance(length, timedelta):
         end = start + length
-    if end is None or end == start:
+    if end is None or end == start or isinstance(end, datetime) is not isinstance(start, datetime):
         return _when(start)
     if not isinstance(start, datetime):
         last = end - timedelta(days=1)
@@ -335,6 +338,8 @@ def _zone(moment: datetime) -> str:
 
 def _repeats(rule: Any) -> str:
     """A rule of repetition in words: "every 2 weeks on Monday, Friday until 31 December 2025"."""
+    if not hasattr(rule, "get"):
+        return _plain(rule)
     (often,), (step,) = rule.get("FREQ", ["?"]), rule.get("INTERVAL", [1])
     unit = _EVERY.get(str(often), str(often).lower())
     days = (f"{str(day)[:-2]} {_WEEKDAYS.get(str(day)[-2:], str(day))}".strip() for day in rule.get("BYDAY", ()))

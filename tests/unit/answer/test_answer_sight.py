@@ -128,6 +128,7 @@ The set consists of a mast and a bucket."""
         ("Where is the gauge?", True),
         ("What is the highest sum?", True),
         ("What is the lowest sum?", False),
+        ("What is the highest mast?", False),
         ("How warm is the lap water?", True),
         ("What parts does the set consist of?", True),
         ("When did Vera Lund die?", False),
@@ -151,6 +152,9 @@ def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *
         ("When was Old Quarrel delivered?", "Cheese: Old Quarrel; Aged (months): 30; Wheels: 5", False),
         ("What is the password of the router?", "class User: id: str password: str", False),
         ("On which day is the fee debited?", "The fee is collected by debit on the 5th of each month.", True),
+        ("How much does the USB 3 cable cost?", "The USB 3 cable is long.", False),
+        ("How much does the USB 3 cable cost?", "The USB 3 cable is EUR 120.", True),
+        ("Which is the highest peak in Orlen?", "A path leads up to the peak in Orlen.", False),
         ("How old is Biscuit?", "Biscuit pays the old price for 3 weeks.", False),
     ],
 )
@@ -169,6 +173,18 @@ def test_a_limit_of_age_denies_nothing_of_those_beyond_it() -> None:
 def test_a_negation_of_something_else_in_the_same_source_denies_nothing() -> None:
     evidence = _of("peek does not work with archives.", title="quillpack")
     assert not extractive_answer("Does quillpack accept long archives?", evidence, refuse=False).is_supported
+
+
+def test_a_pronoun_whose_name_is_known_is_about_nobody_else() -> None:
+    for born in (
+        "She [Ada Falk] was born in Tolk.",
+        "Ada Falk was born in Tolk.",
+        "Ada was born in Tolk.\nHe knew Ada.",
+    ):
+        evidence = _of(f"Ben Moro met her in Sarn.\n{born}")
+        assert not extractive_answer("Where was Ben Moro born?", evidence, refuse=False).is_supported
+    mail = _of("Ida Krone will come on Monday.\nWe meet at noon.", title="Plan", **_PEOPLE)
+    assert not extractive_answer("When will Ida Brask come?", mail, refuse=False).is_supported
 
 
 def test_a_label_that_is_asked_for_answers_with_its_value() -> None:
