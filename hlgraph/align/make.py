@@ -287,9 +287,8 @@ def _is_declined(text: str) -> bool:
 # lower the loss just by writing more. The two further kinds here are as long as the preferred answer.
 
 
-_LENGTHS = (
-    0.25  # maximum difference in length between a preferred and a rejected answer, as a share of the preferred one
-)
+# Maximum difference in length between a preferred and a rejected answer, as a share of the preferred one.
+_LENGTHS = 0.25
 
 
 @dataclass(frozen=True, slots=True)

@@ -588,9 +588,8 @@ def _connection(names: ModelSettings, url: str) -> Connection:
 
 
 LEDGER_FILE = "ledger-1.sqlite"  # 1 is the version of its schema
-_DEADLINES = (
-    2  # deadline of a call as a multiple of the client's timeout, which limits only the silence between packets
-)
+# Deadline of a call as a multiple of the client's timeout, which limits only the silence between packets.
+_DEADLINES = 2
 
 
 def executor_of(chat: ChatModel, settings: Settings, *, corpus: str) -> Executor:
