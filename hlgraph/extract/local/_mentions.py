@@ -48,7 +48,7 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     Parameters
     ----------
     text : text of the chunk
-    units : its units; code has no mentions
+    units : its units; code has no mentions, but for those of the sentence above it
     title : the title of the document
 
     Returns
@@ -59,7 +59,7 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     words = [_tokens_of(unit) for unit in units]
     evidence = shape(text, words, known=(*title.forms, title.head) if title.is_name else ())
     per_unit = [
-        [] if unit.kind is BlockKind.CODE else list(_in_sentence(unit.text, title, unit_words, evidence))
+        list(_in_sentence(_said(unit), title, unit_words, evidence)) if _said(unit) else []
         for unit, unit_words in zip(units, words, strict=True)
     ]
     acronyms: dict[str, tuple[str, int]] = {}
@@ -72,12 +72,16 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     ], evidence
 
 
+def _said(unit: Unit) -> str:
+    """The text of a unit; of code the sentence above it."""
+    return unit.text[: unit.own] if unit.kind is BlockKind.CODE else unit.text
+
+
 def _tokens_of(unit: Unit) -> list[Token]:
-    if unit.kind is BlockKind.CODE:
-        return []
+    text = _said(unit)
     if unit.kind is BlockKind.ROW:
-        return row_tokens(unit.text)
-    return headline_tokens(unit.text) if is_title_case(unit.text) else tokens(unit.text)
+        return row_tokens(text)
+    return headline_tokens(text) if is_title_case(text) else tokens(text)
 
 
 def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shape) -> Iterator[MentionSpan]:

@@ -108,7 +108,8 @@ _CELL = re.compile(r"(?<!\\)\||\t")
 def units(text: str, headings: tuple[str, ...], *, above: str = "") -> Iterator[Unit]:
     """The units of a chunk, in order: headings, sentences, table rows with their column labels, blocks of code.
 
-    A list item has the lead-in of its list and the items above it in its words, an answer its question. Rules, fences, headers and
+    A list item has the lead-in of its list and the items above it in its words, a block of code or an indented line the sentence
+    above it that ends in a colon, an answer its question. Rules, fences, headers and
     separator rows of tables, lead-ins, and text without letters or digits are not units.
 
     Parameters
@@ -225,6 +226,7 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
     """The units, each with the lead-in that its words begin with, and its level if it is a heading, else 0."""
     rows: list[Block] = []
     code: list[Block] = []
+    above = ""  # the last sentence of the block above
     context = Context(text)
     has_words = len(_WORD_BEGINS.findall(text)) > 1
     for block in blocks(text):
@@ -234,20 +236,33 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
             yield from ((unit, "", 0) for unit in _table(text, rows, heading))
             rows = []
         if code and block.kind is not BlockKind.CODE:
-            yield from ((unit, "", 0) for unit in _code(text, code, heading))
-            code = []
+            yield from _code(text, code, heading, above)
+            code, above = [], ""
         if block.kind is BlockKind.HEADING:
             title = " ".join(plain(block.title).split())
             yield Unit(block.start, block.end, title, heading, BlockKind.HEADING), "", block.level
-            heading = title
+            heading, above = title, ""
         elif is_row:
             rows.append(block)
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
             lead = " ".join(_lead(line) for line in lead.splitlines() if line.strip())
-            yield from ((unit, lead, 0) for unit in _prose(text, block, heading, lead, has_words=has_words))
-    yield from ((unit, "", 0) for unit in (*_table(text, rows, heading), *_code(text, code, heading)))
+            for unit in _prose(text, block, heading, lead, has_words=has_words):
+                is_led = is_lead(above) and not unit.text.startswith(above) and _is_indented(text, unit.start)
+                if is_led and block.kind is BlockKind.PROSE:
+                    yield unit._replace(text=f"{above} {unit.text}", own=len(above) + 1), above, 0
+                else:
+                    yield unit, lead, 0
+                above = unit.text
+    yield from ((unit, "", 0) for unit in _table(text, rows, heading))
+    yield from _code(text, code, heading, above)
+
+
+def _is_indented(text: str, start: int) -> bool:
+    """Whether two blanks or a tab stand between the start of a line and its first word."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return before.isspace() and len(before.expandtabs()) > 1
 
 
 def _without_bars(match: re.Match[str]) -> str:
@@ -354,12 +369,14 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
             yield Unit(row.start, row.end, words, heading, BlockKind.ROW)
 
 
-def _code(text: str, lines: list[Block], heading: str) -> Iterator[Unit]:
-    """One unit for a block of code without its fences, since technical questions ask for commands and settings."""
+def _code(text: str, lines: list[Block], heading: str, above: str) -> Iterator[tuple[Unit, str, int]]:
+    """One unit for a block of code without its fences, after the sentence above it if that ends in a colon."""
+    lead = f"{above} " if is_lead(above) else ""
     body = [line for line in lines if not text.startswith(("```", "~~~"), line.start)]
     words = " ".join(text[line.start : line.end] for line in body)
     if body and _HAS_WORD.search(words):
-        yield Unit(body[0].start, body[-1].end, " ".join(words.split()), heading, BlockKind.CODE)
+        whole = f"{lead}{' '.join(words.split())}"
+        yield Unit(body[0].start, body[-1].end, whole, heading, BlockKind.CODE, own=len(lead)), lead.rstrip(), 0
 
 
 class MentionSpan(NamedTuple):

@@ -112,15 +112,14 @@ class TestPropositionText:
             "Rome; Italy",
         ]
 
-    def test_code_is_one_proposition_without_its_fence_and_without_mentions(self) -> None:
+    def test_code_is_one_proposition_with_the_sentence_that_introduces_it(self) -> None:
         text = "Install it:\n\n```bash\npip install Thing\nthing --Serve\n```\nDone with it.\n"
         found = extract(text, "Thing").propositions
         assert [p.text for p in found] == [
-            "Thing: Install it:",
-            "Thing: pip install Thing thing --Serve".removeprefix("Thing: "),
+            "Install it: pip install Thing thing --Serve",
             "Thing: Done with it.",
         ]
-        assert [mention.name for mention in found[1].mentions] == ["Thing"]
+        assert [mention.name for mention in found[0].mentions] == ["Thing"]
 
     @pytest.mark.parametrize(
         "text", ["", " \n", "# Only a heading\n", "***\n\n---", "- \n* \n", "```\n```", "😀 🎉 !!!", "|---|---|"]
@@ -506,7 +505,7 @@ class TestFingerprints:
         assert local.input_fingerprint(chunk) == local.input_fingerprint(same)
         others = [ChunkInput("b", "t", ("h",)), ChunkInput("a", "s", ("h",)), ChunkInput("a", "t", ("h", "i"))]
         assert len({local.input_fingerprint(other) for other in [chunk, *others]}) == 4
-        assert local.fingerprint == "local/11"
+        assert local.fingerprint == "local/12"
 
 
 @pytest.mark.parametrize(

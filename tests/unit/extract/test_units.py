@@ -619,3 +619,21 @@ def test_a_reply_carries_its_question_and_the_rest_of_the_paragraph_does_not() -
         "Can I cancel? Orders are final.",
         "We ship in May.",
     ]
+
+
+@pytest.mark.parametrize("code", ["```\n{}\n```", "```sh\n{}\n```", "    {}", "  {}", "\t{}"])
+@pytest.mark.parametrize("before", ["", "First of all. ", "- Also: none\n\n"])
+def test_code_carries_the_sentence_above_it_that_ends_in_a_colon(code: str, before: str) -> None:
+    said = texts(f"{before}To check it, run:\n\n{code.format('sarn --check')}\n\nIt says OK.")
+    assert said[-2:] == ["To check it, run: sarn --check", "It says OK."]
+
+
+def test_names_of_the_sentence_above_code_are_mentions_and_words_of_the_code_are_not() -> None:
+    [extraction] = LocalExtractor().extract([ChunkInput("Ada Falk starts it by:\n\n```\nBen Moro\n```\n")])
+    assert [[mention.name for mention in each.mentions] for each in extraction.propositions] == [["Ada Falk"]]
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n\nA sentence stands between.\n\n", "\n\n## Heading\n\n"])
+def test_other_text_below_a_colon_does_not_carry_it(between: str) -> None:
+    after = "The tank is red." if between == "\n\n" else "```\nsarn --check\n```"
+    assert not any("run:" in text for text in texts(f"To check it, run:{between}{after}")[1:])
