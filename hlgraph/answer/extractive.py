@@ -428,8 +428,9 @@ MOST = 5
 """Maximum number of pieces of an answer without a model."""
 
 # Parts of the score of a piece, beside its relevance of 0 to 1. Chosen by hand on questions of six public sets.
-_KIND, _RANK, _JOINT, _OWN, _STATED, _NOVEL, _DEFINITION = 0.4, 0.5, 1.0, 0.5, 0.3, 0.2, 0.1
+_KIND, _RANK, _JOINT, _OWN = 0.4, 0.5, 1.0, 0.5
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
+_FITS, _LACKS = 0.3, 0.4  # where a piece answers alone; fitted, each set of questions left out in turn
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
@@ -509,22 +510,23 @@ def chosen(
 
     With the constraints ``w`` of the question and the pieces ``p``, ``idf(w) = ln(1 + (n - df(w) + 0.5) / (df(w) + 0.5))`` over
     the ``n`` pieces weighs the constraints: one that all pieces meet does not tell them apart. A piece is *led to* by another
-    that names its title, which the question does not. The score of a piece is its relevance, plus
+    that names its title, which the question does not. The score of a piece is its relevance, minus 1 if it says something else
+    with the words of the question (:mod:`hlgraph.answer.constraints`), and minus 2 for a lead-in that ends in a colon, or a
+    fragment of at most three words. If the question names its subject without another thing, add 0.3 if the piece has the expected
+    kind of answer (:func:`hlgraph.answer.extractive.expected`), 0.3 if it has the noun after "which" or "what", and subtract 0.4
+    times the share of the constraints that it does not meet. Otherwise add
 
-    - 0.4 if it has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`), and 0.4 if it has the noun after
-      "which" or "what", 0.2 if it has a name that the
-      question does not have, 0.1 if it defines its subject ("X is a ..."), and ``0.5 / (1 + rank)``,
-    - 0.5 times the share of the constraints that it meets, and 0.3 times that of the words that are no names,
+    - 0.4 for the kind, 0.4 for the noun, and ``0.5 / (1 + rank)``,
+    - 0.5 times the share of the constraints that it meets,
     - the share of the constraints that it meets together with the best piece that leads to it,
 
-    minus 0.3 times the share of the names in its text and title, minus 1 if it says something else with the words of the question
-    (:mod:`hlgraph.answer.constraints`), and minus 2 for a lead-in that ends in a colon, or a fragment of at most three words.
+    and subtract 0.3 times the share of the names in its text and title.
 
-    1. Each of the five best pieces begins a chain; the chain with the highest score of its beginning, less the share of the
-       constraints that it leaves unmet, is taken: of the chains that cover the question, if any do. The first of the answer is
-       its piece with the highest score once the words that are no names count fully, and the other constraints not at all; one
-       with all names and numbers of the question goes before, and before that one that has all that is asked, if that is a time or
-       a number, or the chain is of one source. Pieces that add nothing to the first are left out.
+    1. Each of the five best pieces begins a chain; the one with the best beginning is taken: of those that cover the question, if
+       any do. If the question names its subject by way of another thing, the share of the constraints that a chain leaves unmet is
+       taken off; and the first of the answer is the piece of the chain with the highest score once the words that are no names
+       count fully, and the other constraints not at all, or one that has all that is asked, if that is a time or a number, or the
+       chain is of one source. Pieces that add nothing to the first are left out.
     2. A chain grows while constraints are unmet: the connected piece that meets most of their weight follows, one of the same
        source, or one that leads to a piece of the chain or is led to by it; any piece if the question is made of two.
     3. If the question asks for several things, pieces with at least 60 % of the best score are added.
@@ -586,31 +588,35 @@ class _Pool:
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
         self.is_foreign = [self.has_names and not row.any() for row in self.has[:, is_name]]
         self.is_other = [not is_yes_no(question) and _is_other(question, piece) for piece in evidence]
-        telling = np.array([weight(one) for one in constraints.all])
-        self.weights = _shares(self.has, telling)
+        self.telling = np.array([weight(one) for one in constraints.all])
+        self.weights = _shares(self.has, self.telling)
         known = np.array([np.nan if each is None else each for each in relevance])
         relevant = np.where(np.isnan(known), own.mean(axis=1) if len(constraints.all) else 0.0, known)
-        names, others = len(constraints.names), len(constraints.words)
-        light = telling[len(telling) - others :]
-        stated = own[:, own.shape[1] - others :] @ (light / light.sum()) if others else np.zeros(len(evidence))
-        named = self.has[:, :names].mean(axis=1) if names else np.zeros(len(evidence))
+        is_bare = [_is_fragment(text, constraints) and not counted(question, text) for text in bodies]
+        relevant = relevant - _FRAGMENT * np.array(is_bare) - _OTHER * np.array(self.is_other)
+        self.scores, self.asking = self._scores(relevant, own, has_noun, constraints)
+
+    def _scores(
+        self, relevant: NDArray[np.float64], own: NDArray[np.bool_], has_noun: Sequence[bool], constraints: Constraints
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The score of each piece, and its score once the words that are no names count fully (:func:`chosen`)."""
+        if not self.may_join:
+            total = self.telling.sum() or 1.0
+            lacks = ~self.has @ self.telling / total
+            scores = (relevant + _FITS * (self.has_kind + np.array(has_noun, float)) - _LACKS * lacks).round(9)
+            return scores, scores
+        names, others = len(constraints.names), own.shape[1] - len(constraints.words)
+        met = _OWN * own @ _shares(own, self.telling)
         features = (
             (_KIND, self.has_kind & (self.kind is not Expected.ANY)),
             (_KIND, has_noun),
-            (_NOVEL, [self._has_novel_name(at, text) for at, text in enumerate(bodies)]),
-            (_DEFINITION, self.defines),
-            (_KIND, self.has_kind & (_defined(question) is not None)),
-            (_RANK, 1 / (1 + np.arange(len(evidence)))),
-            (_OWN, own @ _shares(own, telling)),
-            (_STATED, stated),
+            (_RANK, 1 / (1 + np.arange(len(own)))),
             (_JOINT, self._joint()),
-            (-_NAMED, named),
-            (-_FRAGMENT, [_is_fragment(text, constraints) and not counted(question, text) for text in bodies]),
-            (-_OTHER, self.is_other),
+            (-_NAMED, self.has[:, :names].mean(axis=1) if names else np.zeros(len(own))),
         )
-        self.scores = (relevant + sum(factor * np.asarray(values, np.float64) for factor, values in features)).round(9)
-        asked_for = own[:, own.shape[1] - others :] @ _shares(own[:, own.shape[1] - others :], light)
-        self.asking = (self.scores + asked_for - _OWN * own @ _shares(own, telling)).round(9)
+        scores = relevant + met + sum(factor * np.asarray(values, np.float64) for factor, values in features)
+        asked_for = own[:, others:] @ _shares(own[:, others:], self.telling[others:])
+        return scores.round(9), (scores + asked_for - met).round(9)
 
     def _with_subject(self, at: int, text: str) -> str:
         """A text after the sentence to which its first word, "he" or "she", refers, if a question asks who did something."""
@@ -661,16 +667,17 @@ class _Pool:
         """The places of the pieces of each chain, the answering one first; the best chain first."""
         best = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
         chains = [self._chain(at, most) for at in best[:_FIRSTS]]
-        chains.sort(key=lambda chain: -(self.scores[chain[0]] - _UNMET * self._unmet(chain)).round(9))
+        if self.may_join:
+            chains.sort(key=lambda chain: -(self.scores[chain[0]] - _UNMET * self._unmet(chain)).round(9))
         return [self._filled(chain, best, most) for chain in chains]
 
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
         """A chain with the answering piece first, and if several things are asked for, with further pieces."""
         is_sure = self.kind in (Expected.TIME, Expected.NUMBER) or len({self.sources[at] for at in chain}) == 1
         is_whole = self.has.all(axis=1) & self.has_kind & ~np.array(self.is_other)
-        first = max(
-            chain, key=lambda at: (is_sure and is_whole[at], self.may_join or self.is_named[at], self.asking[at], -at)
-        )
+        first = chain[0]
+        if self.may_join:
+            first = max(chain, key=lambda at: (is_sure and is_whole[at], self.asking[at], -at))
         is_enough = not self.is_compound and bool((self.has[first] >= self.has[chain].any(axis=0)).all())
         others = [] if is_enough else [at for at in chain if at != first]
         if not self.may_join and self.is_named[first]:
@@ -837,11 +844,6 @@ class _Pool:
         """Whether ``other`` is about something that ``one`` names, and the question does not."""
         title = self.titles[other]
         return bool(title) and title <= self.said[one] and not title <= self.asked and not title <= self.titles[one]
-
-    def _has_novel_name(self, at: int, text: str) -> bool:
-        """Whether a piece has a name, after its first word, that neither the question nor its title has."""
-        names = (set(content_words(match[0])) for match in _NAME.finditer(text) if match.start())
-        return any(name and not name <= self.asked and not name <= self.titles[at] for name in names)
 
 
 def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArray[np.bool_]:
