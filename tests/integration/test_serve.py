@@ -915,7 +915,53 @@ def test_what_lists_a_corpus_with_groups_is_for_who_operates(tmp_path: Path) -> 
             assert server.client.post("/v1/corpora/default/ingest", json=documents, headers=write).status_code == status
 
 
+def test_a_writer_with_groups_changes_and_counts_no_sources_of_others(tmp_path: Path) -> None:
+    hidden, own = (replace(each, metadata={"acl": acl}) for each, acl in zip(DOCUMENTS, ("board", "us"), strict=True))
+    upload = Document("upload:plan.md", "The plan of the board.", metadata={"acl": "board"})
+    with serving(tmp_path, is_open=False, documents=[hidden, own, upload]) as server:
+        write = server.key(rights=("write",), groups=["us"])
+        given = [(hidden.uri, "Ours."), (own.uri, "Ivo Brandt paid."), ("new", hidden.text)]
+        documents = {"documents": [{"uri": uri, "text": text} for uri, text in given]}
+        files = [("files", ("plan.md", b"Our own plan.")), ("files", ("other.md", b"Another plan."))]
+        reports = []
+        for body in ({"json": documents}, {"files": files}):
+            started = server.client.post("/v1/corpora/default/ingest", headers=write, **body)
+            reports.append(server.done(started.headers["location"], headers=write)["report"])
+        assert [failure["uri"] for report in reports for failure in report["failed"]] == [hidden.uri, upload.uri]
+        assert [report["sources"]["added"] for report in reports] == [1, 1]
+        assert [report["sources"]["changed"] for report in reports] == [1, 0]
+        seen = server.service.graph.as_operator().sources
+        for each in (hidden, upload):
+            problem(
+                server.client.delete(f"/v1/corpora/default/sources/{seen.open(each.uri).source.id}", headers=write), 404
+            )
+            assert seen.open(each.uri).text == each.text
+        removed = server.client.delete(f"/v1/corpora/default/sources/{seen.open('new').source.id}", headers=write)
+        reports.append(removed.json()["report"])
+        assert reports[-1]["sources"]["removed"] == 1
+        assert {name: [report[name] for report in reports] for name in ("added", "removed")} == {  # the graph is shared
+            "added": [{}, {}, {}],
+            "removed": [{}, {}, {}],
+        }
+
+
 # Jobs
+
+
+def test_jobs_run_in_the_order_of_their_requests_if_the_clock_goes_backwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = JobList(StateFile(tmp_path))
+    jobs.begin()
+    started = []
+    for hour in (3, 2, 1):
+        monkeypatch.setattr("hlgraph.serve.jobs.now", lambda hour=hour: f"2026-11-29T0{hour}:00:00.000+00:00")
+        with jobs.incoming() as folder:
+            started.append(jobs.start("default", folder, owner="us", about={}).id)
+    assert [job.id for job in jobs.list("default", owner=None, limit=9)] == started[::-1]
+    claimed = [jobs.claim(set()) for _ in started]
+    assert [claim[0].id for claim in claimed if claim is not None] == started
+    jobs.end()
 
 
 def test_an_ingest_is_a_job_that_is_stored_before_it_is_answered(tmp_path: Path) -> None:
