@@ -26,6 +26,7 @@ from hlgraph.errors import InputError, ModelMismatchError, WhereError
 from hlgraph.ids import (
     HISTORY,
     HISTORY_FIELDS,
+    HISTORY_MARK,
     WITHOUT_NAME,
     beginnings,
     content_id,
@@ -52,8 +53,6 @@ from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
 
-MARK = "hlgraph:history"
-"""The uri of the source that says since when a history is kept."""
 FROM, TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
 ANY_MOMENT = Exists(f"metadata.{FROM}")
 """The filter on a history that admits every version."""
@@ -96,7 +95,7 @@ def mark_of(stores: Stores, corpus: str) -> Source | None:
 
 
 def _mark(corpus: str, metadata: Metadata | None = None) -> Source:
-    return _named(Source("", history_of(corpus), MARK, "", "", metadata or {}))
+    return _named(Source("", history_of(corpus), HISTORY_MARK, "", "", metadata or {}))
 
 
 def _named(source: Source) -> Source:
@@ -409,7 +408,7 @@ def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     for source in sorted(
         by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values(), key=attrgetter("version")
     ):
-        if source.uri != MARK:
+        if source.uri != HISTORY_MARK:
             versions.setdefault(source.uri, []).append(source)
     return versions
 
@@ -424,7 +423,7 @@ def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[st
     uris : the uris; those that no version has are left out
     """
     versions: dict[str, list[Source]] = {}
-    left, first = [uri for uri in uris if uri != MARK], 1
+    left, first = [uri for uri in uris if uri != HISTORY_MARK], 1
     while left:
         numbers = range(first, first + _VERSIONS)
         ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
