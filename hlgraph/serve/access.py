@@ -243,6 +243,8 @@ class Keys:
             raise InputError(f"days is {days}; choose a number above 0")
         if not name.strip() or any(not part.strip() for part in (*groups, *(corpora or ()))):
             raise InputError("a name is empty; give the key, its corpora and its groups names")
+        if any(";" in group for group in groups):
+            raise InputError("a group has ;, which separates groups, so no source names it; give each group by itself")
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         expires = None if days is None else time.time() + days * 86_400
         names = None if corpora is None else sorted(set(corpora))

@@ -313,6 +313,8 @@ class JobList:
             _finish(
                 connection, id, state, **{name: msgspec.json.encode(tree).decode() for name, tree in values.items()}
             )
+            if state == "queued":
+                connection.execute("UPDATE job SET attempts = attempts - 1 WHERE id = ?", (id,))
         if state != "queued":
             shutil.rmtree(self._folder / id, ignore_errors=True)
 
@@ -368,7 +370,9 @@ class Runner(threading.Thread):
         while not self._stopping.is_set():
             try:
                 lock.acquire(blocking=False)
-            except filelock.Timeout:
+            except OSError as error:
+                if not isinstance(error, filelock.Timeout):  # with which another process runs the jobs
+                    _log.warning("jobs wait: %s", error)
                 self._stopping.wait(_LOOK_SECONDS)
                 continue
             try:
