@@ -688,6 +688,9 @@ def test_the_command_line_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
     assert call("keys", "add", "x", "--right", "own", *state).code == 2
     assert call("keys", "add", "x", "--right", "operate", "--group", "board", *state).code == 2
     assert call("keys", "add", "x", "--group", "board;public", *state).code == 2
+    for days in ("0", "nan", "inf", "1e9"):
+        assert call("keys", "add", "x", "--days", days, *state).code == 2
+    assert call("keys", "list", *state).code == 0
     assert call("keys", "revoke", "0", *state).code == 2
 
 
