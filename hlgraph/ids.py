@@ -107,6 +107,8 @@ def source_id(corpus: str, uri: str, *, scheme: int = WITHOUT_NAME) -> str:
 
 HISTORY = "@history"
 """End of the name of a corpus that holds the versions of the sources of another one."""
+HISTORY_MARK = "hlgraph:history"
+"""The uri of the source there that says since when the history is kept."""
 HISTORY_FIELDS = ("history_from", "history_to", "history_version_from", "history_version_to", "history_state")
 """Metadata fields of a version there; they name versions of the other corpus, so no evidence shows them."""
 

@@ -4,7 +4,8 @@ The history of the corpus NAME is the corpus ``NAME@history`` of the same store,
 Each version of a source is a source there, with the same uri and all that it asserts. Its metadata fields ``history_from`` and
 ``history_to`` say when it was valid, ``history_version_from`` and ``history_version_to`` the same in versions of the corpus; the
 present version has no end. A search of the past is a search of that corpus by a filter on these fields, which the request joins to
-its own. Versions have the groups of the present source.
+its own. Versions have the groups of the present source. Those of a source that was removed, whose name another one got, have the
+groups that both have.
 
 :func:`synchronise` brings the history up to date, from the stored records and vectors: nothing is extracted or embedded again. It
 runs before and after each command that changes sources. What a killed command did not record, the next one does.
@@ -25,6 +26,7 @@ from hlgraph.errors import InputError, ModelMismatchError, WhereError
 from hlgraph.ids import (
     HISTORY,
     HISTORY_FIELDS,
+    HISTORY_MARK,
     WITHOUT_NAME,
     beginnings,
     content_id,
@@ -51,8 +53,6 @@ from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, 
 AsOf: TypeAlias = date | datetime | str | int
 """A moment: a date (the end of that day in UTC), a time, one of them as text, or the number of a version of the corpus."""
 
-MARK = "hlgraph:history"
-"""The uri of the source that says since when a history is kept."""
 FROM, TO, VERSION_FROM, VERSION_TO, _STATE = HISTORY_FIELDS
 ANY_MOMENT = Exists(f"metadata.{FROM}")
 """The filter on a history that admits every version."""
@@ -95,7 +95,7 @@ def mark_of(stores: Stores, corpus: str) -> Source | None:
 
 
 def _mark(corpus: str, metadata: Metadata | None = None) -> Source:
-    return _named(Source("", history_of(corpus), MARK, "", "", metadata or {}))
+    return _named(Source("", history_of(corpus), HISTORY_MARK, "", "", metadata or {}))
 
 
 def _named(source: Source) -> Source:
@@ -320,8 +320,9 @@ class _Synchronisation:
             is_same = latest is not None and _content(latest) == _content(source)
             if not is_same:
                 plan.added[source.id] = self._version(source, (mine[-1].version if mine else 0) + 1, at, number)
-            for version in mine:
-                shown = _with_groups(version, source)
+            first = _first(mine)
+            for count, version in enumerate(mine):
+                shown = _with_groups(version, source, is_before=count < first)
                 if version is latest and not is_same:
                     plan.ended[source.id] = _ended(shown, at, number)
                 elif shown.metadata != version.metadata:
@@ -407,7 +408,7 @@ def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     for source in sorted(
         by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values(), key=attrgetter("version")
     ):
-        if source.uri != MARK:
+        if source.uri != HISTORY_MARK:
             versions.setdefault(source.uri, []).append(source)
     return versions
 
@@ -422,7 +423,7 @@ def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[st
     uris : the uris; those that no version has are left out
     """
     versions: dict[str, list[Source]] = {}
-    left, first = [uri for uri in uris if uri != MARK], 1
+    left, first = [uri for uri in uris if uri != HISTORY_MARK], 1
     while left:
         numbers = range(first, first + _VERSIONS)
         ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
@@ -467,10 +468,27 @@ def _content(source: Source) -> tuple[str, ...]:
     return source.checksum, state, source.title, metadata_text(metadata)
 
 
-def _with_groups(version: Source, source: Source) -> Source:
-    """A version with the groups of the present source."""
+def _first(versions: Sequence[Source]) -> int:
+    """The number of versions before the source was added last: each later one begins when the one before it ends."""
+    count = len(versions)
+    if versions and _is_open(versions[-1]):
+        count -= 1
+        while count and versions[count - 1].metadata[TO] == versions[count].metadata[FROM]:
+            count -= 1
+    return count
+
+
+def _with_groups(version: Source, source: Source, *, is_before: bool) -> Source:
+    """A version with the groups of the present source; before that was added, with those of its own that it has, too."""
     metadata = {key: value for key, value in version.metadata.items() if key != ACL}
-    return replace(version, metadata={**metadata, ACL: source.metadata[ACL]} if ACL in source.metadata else metadata)
+    groups, own = source.metadata.get(ACL, ()), version.metadata.get(ACL, ())
+    if is_before and own != groups:
+        groups = tuple(sorted(set(_listed(own)) & set(_listed(groups))))
+    return replace(version, metadata=metadata if groups == () else {**metadata, ACL: groups})
+
+
+def _listed(value: MetadataValue) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
 
 
 def _ended(version: Source, at: str, number: int) -> Source:
@@ -585,22 +603,23 @@ def _of_today(caller: Caller, corpus: str, *, stores: Stores) -> Caller:
     known = _REGROUPED.setdefault(stores.graph, {})
     if known.get(corpus, ((), ()))[0] != states:
         known[corpus] = (states, _regrouped(stores, corpus))
-    seen = [(uri, caller.sees(was), caller.sees(now)) for uri, was, now in known[corpus][1]]
-    opened = tuple(uri for uri, was, now in seen if now and not was)
-    return replace(caller, opened=opened, closed=tuple(uri for uri, was, now in seen if was and not now))
+    seen = [(uri, caller.sees(was), caller.sees(now), is_one) for uri, was, now, is_one in known[corpus][1]]
+    opened = tuple(uri for uri, was, now, is_one in seen if now and not was and is_one)
+    return replace(caller, opened=opened, closed=tuple(uri for uri, was, now, _ in seen if was and not now))
 
 
-_Regrouped: TypeAlias = tuple[tuple[str, MetadataValue | None, MetadataValue | None], ...]
+_Regrouped: TypeAlias = tuple[tuple[str, MetadataValue | None, MetadataValue | None, bool], ...]
 _REGROUPED: WeakKeyDictionary[GraphStore, dict[str, tuple[tuple[str, ...], _Regrouped]]] = WeakKeyDictionary()
 
 
 def _regrouped(stores: Stores, corpus: str) -> _Regrouped:
-    """The sources whose latest version has other groups than the present one: the uri, and both groups."""
+    """The sources whose latest version has other groups than the present one: the uri, both groups, and whether all versions are
+    of that source, and none of one that was removed before it was added."""
     present = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
     now = {source.uri: source.metadata.get(ACL) for source in present}
     versions = _versions(stores, history_of(corpus)).items()
-    was = {uri: mine[-1].metadata.get(ACL) for uri, mine in versions if uri in now}
-    return tuple((uri, was[uri], now[uri]) for uri in sorted(was) if was[uri] != now[uri])
+    was = {uri: (mine[-1].metadata.get(ACL), not _first(mine)) for uri, mine in versions if uri in now}
+    return tuple((uri, own, now[uri], is_one) for uri, (own, is_one) in sorted(was.items()) if own != now[uri])
 
 
 def refuse_own_fields(where: Where | None) -> None:

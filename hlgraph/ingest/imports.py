@@ -61,7 +61,8 @@ from hlgraph.ingest.exports import (
     lines_by_source,
     read_manifest,
 )
-from hlgraph.persist.journal import check_left, resume
+from hlgraph.persist.assemble import removal
+from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.records import (
     Chunk,
     Community,
@@ -76,11 +77,7 @@ from hlgraph.records import (
 from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import Arrival, CorpusWriter
 from hlgraph.stores.derived import Made, Run, Summarised
-from hlgraph.stores.protocols import (
-    Stores,
-    VectorBatch,
-    domain_of,
-)
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch, by_id, domain_of
 
 _NODES = 2_500
 """Chunks, topics and statements of one change; a larger source is one change."""
@@ -248,9 +245,14 @@ class CorpusImport:
         return self._writer.is_there()
 
     def check(self, *, is_begun: bool) -> None:
-        """Refuse a corpus that is not empty."""
-        corpus = self._corpus
-        stats = self._stores.graph.stats(corpus, has_relationships=False)
+        """Refuse a corpus that is not empty. A history that is kept and has no version yet is none."""
+        corpus, graph = self._corpus, self._stores.graph
+        stats = graph.stats(corpus, has_relationships=False)
+        if corpus.endswith(ids.HISTORY) and stats and stats[0].records.get(Kind.SOURCE) == 1:
+            (mark,) = by_id(graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+            if mark.uri == ids.HISTORY_MARK:
+                persist(removal(corpus, [mark.id], versions=[mark.version]), self._stores)
+                stats = ()
         counts = ", ".join(f"{number:,} {kind}" for kind, number in stats[0].records.items() if number) if stats else ""
         if counts:
             raise InputError(

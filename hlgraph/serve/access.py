@@ -43,6 +43,7 @@ _NO_HASH = hashlib.sha256(b"no key has this hash").hexdigest()
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _REFRESH_SECONDS = 10.0  # between two fetches of the issuer's keys because of an unknown one
 _WAIT_SECONDS = 10.0
+_MOST_DAYS = 36_500  # that a key is valid
 _LOOK_SECONDS = 0.1  # between two looks for the first key
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS api_key (id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, corpora TEXT NOT NULL,
@@ -239,10 +240,12 @@ class Keys:
             raise InputError(f"there is no right {min(unknown, default='')!r}; choose {', '.join(RIGHTS)}")
         if "operate" in chosen and groups:
             raise InputError("who operates sees every source, so groups have no effect; leave out one of them")
-        if days is not None and not days > 0:
-            raise InputError(f"days is {days}; choose a number above 0")
+        if days is not None and not 0 < days <= _MOST_DAYS:
+            raise InputError(f"days is {days}; choose a number above 0 and at most {_MOST_DAYS:,}")
         if not name.strip() or any(not part.strip() for part in (*groups, *(corpora or ()))):
             raise InputError("a name is empty; give the key, its corpora and its groups names")
+        if any(";" in group for group in groups):
+            raise InputError("a group has ;, which separates groups, so no source names it; give each group by itself")
         identity, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         expires = None if days is None else time.time() + days * 86_400
         names = None if corpora is None else sorted(set(corpora))

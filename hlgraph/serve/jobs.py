@@ -223,7 +223,7 @@ class JobList:
         owner : only those that this caller started; None: all
         limit : at most this many
         """
-        query = f"SELECT {_COLUMNS} FROM job WHERE corpus = ? AND (? IS NULL OR owner = ?) ORDER BY created DESC, id LIMIT ?"  # noqa: S608
+        query = f"SELECT {_COLUMNS} FROM job WHERE corpus = ? AND (? IS NULL OR owner = ?) ORDER BY rowid DESC LIMIT ?"  # noqa: S608
         with self._state.reading() as connection:
             return tuple(map(_job, connection.execute(query, (corpus, owner, owner, limit)).fetchall()))
 
@@ -263,16 +263,14 @@ class JobList:
                     shutil.rmtree(path, ignore_errors=True)
             connection.execute(
                 "DELETE FROM job WHERE state NOT IN ('queued', 'running') AND id NOT IN "
-                "(SELECT id FROM job ORDER BY created DESC LIMIT ?)",
+                "(SELECT id FROM job ORDER BY rowid DESC LIMIT ?)",
                 (_KEPT,),
             )
 
     def claim(self, busy: set[str]) -> tuple[Job, Path] | None:
         """The oldest queued job of a corpus that is not busy, now running, and its folder."""
         with self._state.writing() as connection:
-            rows = connection.execute(
-                "SELECT id, corpus FROM job WHERE state = 'queued' ORDER BY created, id"
-            ).fetchall()
+            rows = connection.execute("SELECT id, corpus FROM job WHERE state = 'queued' ORDER BY rowid").fetchall()
             identity = next((identity for identity, corpus in rows if corpus not in busy), None)
             if identity is None:
                 return None
@@ -315,6 +313,8 @@ class JobList:
             _finish(
                 connection, id, state, **{name: msgspec.json.encode(tree).decode() for name, tree in values.items()}
             )
+            if state == "queued":
+                connection.execute("UPDATE job SET attempts = attempts - 1 WHERE id = ?", (id,))
         if state != "queued":
             shutil.rmtree(self._folder / id, ignore_errors=True)
 
@@ -370,7 +370,9 @@ class Runner(threading.Thread):
         while not self._stopping.is_set():
             try:
                 lock.acquire(blocking=False)
-            except filelock.Timeout:
+            except OSError as error:
+                if not isinstance(error, filelock.Timeout):  # with which another process runs the jobs
+                    _log.warning("jobs wait: %s", error)
                 self._stopping.wait(_LOOK_SECONDS)
                 continue
             try:

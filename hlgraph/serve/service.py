@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -42,6 +42,10 @@ _LANES: Final = 4  # ingests at once on servers; an embedded store has one write
 _WAIT_SECONDS: Final = 5.0  # that a write waits for the write lock
 _BATCH_CHARACTERS: Final = 8_000_000  # of uploaded documents that are in memory at once
 _MOST_OPENED, _MOST_FACTS = 200, 200  # entities that a search for a path opens, and facts of each
+_OF_OTHERS: Final = "a source of this name has groups that you are not in; choose another name"
+_NOT_ITS_GROUPS: Final = "its acl names groups that you are not in; name groups of yours, or none"
+_LONGEST_NAME: Final = 200  # of a corpus
+_URIS: Final = 500  # that one filter names
 _MOST_IDS: Final = 20  # in a line of the audit
 _VIEWS: Final = 256  # of corpora by callers that are kept: making one costs a tenth of a search
 
@@ -645,11 +649,11 @@ class Records:
         graph = self._service.corpus(who, corpus, right="write")
         with self._service.audited(who, "delete", corpus=corpus) as ids:
             record = graph.facts.records(Kind.SOURCE, [id]).get(id)
-            if not isinstance(record, Source):
+            if not isinstance(record, Source) or _refused(graph, [Document(record.uri, "")], who.groups):
                 raise UnknownNameError(f"corpus {corpus!r} has no source {id!r}; list its sources")
             report = graph.delete(record.uri)
             ids.append(id)
-        return shapes.Removed(report=shapes.report_of(report))
+        return shapes.Removed(report=_counted(shapes.report_of(report), who))
 
 
 def _page(asked: shapes.ListAsked) -> dict[str, Any]:
@@ -768,6 +772,10 @@ class Ingests:
         """
         start = time.monotonic()
         graph = self._service.corpus(who, corpus, right="write")
+        if len(corpus) > _LONGEST_NAME:
+            raise InputError(
+                f"the name of the corpus has {len(corpus):,} characters; give one of at most {_LONGEST_NAME}"
+            )
         if sum(map(bool, (asked.documents, asked.paths, uploads))) != 1:
             raise InputError("give what to ingest in one way: documents, files, or paths of the server")
         paths = [self._under_root(path) for path in asked.paths]
@@ -781,6 +789,7 @@ class Ingests:
                 out.write(msgspec.json.encode(asked.documents))
         _ingest_arguments(options)  # refuses what cannot be used
         about = {"paths": paths, "uploads": dict(uploads or {}), "options": msgspec.to_builtins(options)}
+        about["groups"] = who.groups
         job = self._service.jobs.start(graph.corpus, folder, owner=who.name, about=about, once=once)
         self._service.audit.write(who.name, "ingest", corpus=corpus, ids=[job.id], start=start)
         return job
@@ -874,7 +883,10 @@ class Ingests:
             if isinstance(sources, _Failed):
                 failed.append(sources._asdict())
                 continue
-            work = partial(graph.ingest, sources, on_progress=on_progress, **arguments)
+            refused = _refused(graph, sources, about.get("groups", ()))
+            failed += [_Failed(uri, f"{uri}: {why}")._asdict() for uri, why in refused.items()]
+            own = [each for each in sources if isinstance(each, str) or each.uri not in refused]
+            work = partial(graph.ingest, own, on_progress=on_progress, **arguments)
             report = _patiently(work, on_progress)
             if total is None:
                 total = report
@@ -911,7 +923,7 @@ def _shown(job: shapes.Job, who: Principal) -> shapes.Job:
     """A job as the caller may see it: problems of models name addresses and folders of the server."""
     if who.has("operate"):
         return job
-    problem, report = job.problem, job.report
+    problem, report = job.problem, None if job.report is None else _counted(job.report, who)
     if problem is not None:
         problem = msgspec.convert(problem, shapes.Problem).public().to_tree()
     if report is not None and report.get("problems"):
@@ -919,6 +931,29 @@ def _shown(job: shapes.Job, who: Principal) -> shapes.Job:
         mend = "who operates the server sees why; the next ingest retries it"
         report = {**report, "problems": [{"uri": uri, "error": f"{head}; {mend}"} for uri, head in heads]}
     return msgspec.structs.replace(job, problem=problem, report=report)
+
+
+def _counted(report: dict[str, Any], who: Principal) -> dict[str, Any]:
+    """A report as the caller may see it: records are shared, so their counts tell a caller with groups what others have."""
+    return {**report, "added": {}, "removed": {}} if who.groups else report
+
+
+def _refused(graph: HLGraph, given: Sequence[str | Document], groups: Sequence[str]) -> dict[str, str]:
+    """Why documents of a caller with groups are refused, by uri: they name other groups, or replace what it may not see."""
+    documents = {each.uri: each for each in given if isinstance(each, Document)} if groups else {}
+    refused: dict[str, str] = {}
+    for uri, document in documents.items():
+        with suppress(InputError):  # the ingest refuses what names no groups
+            if not _groups_of([document]) <= set(groups):
+                refused[uri] = _NOT_ITS_GROUPS
+    uris = list(documents)
+    for start in range(0, len(uris), _URIS):
+        where = {"uri": uris[start : start + _URIS]}
+        with suppress(UnknownNameError):  # a corpus begins with its first ingest
+            views = (graph.as_operator(), graph.as_caller(groups))
+            stored, seen = ({source.uri for source in view.sources.each(where=where)} for view in views)
+            refused |= dict.fromkeys(stored - seen, _OF_OTHERS)
+    return refused
 
 
 def _unknown(corpus: str) -> UnknownNameError:
@@ -970,7 +1005,7 @@ def _ingest_arguments(options: shapes.IngestOptions) -> dict[str, Any]:
     return arguments
 
 
-def _groups_of(documents: Sequence[shapes.GivenDocument]) -> set[str]:
+def _groups_of(documents: Sequence[shapes.GivenDocument | Document]) -> set[str]:
     from hlgraph.text import groups_of
 
     return {name for document in documents if ACL in document.metadata for name in groups_of(document.metadata[ACL])}

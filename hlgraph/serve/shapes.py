@@ -282,7 +282,7 @@ class Job(Struct, frozen=True, kw_only=True):
         the job needs is gone; ``problem`` has the mend
     progress : the step, and the counts so far
     report : what was ingested, once the job is done
-    attempts : how often it was begun: a killed server begins it again
+    attempts : how often it was begun: a killed server begins it again. A begin that a stop of the server ended is not counted
     """
 
     id: str

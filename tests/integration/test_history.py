@@ -552,6 +552,38 @@ def test_the_groups_of_a_deleted_source_are_changed_in_the_history(graph: HLGrap
     assert [len(shown(graph.as_caller({name}), before)) > 0 for name in ("public", "board")] == [False, True]
 
 
+def test_a_history_is_imported_again_after_all_of_it_was_deleted(graph: HLGraph) -> None:
+    moments = edited(graph)
+    past = graph.in_corpus("default@history")
+    for each in (graph, past):
+        each.export_corpus(f"out/{each.corpus}")
+    graph.delete(everything=True)
+    for each in (graph, past):
+        each.import_corpus(f"out/{each.corpus}")
+    assert [shown(graph, at)[0][0].partition(" leads")[0] for at, _ in moments] == list(LEADERS)
+    graph.delete("doc:mill")
+    with pytest.raises(InputError, match="not empty"):
+        past.import_corpus("out/default@history")
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize(("second", "seen"), [("public", []), ("board", ["board"]), ("board;public", ["board"])])
+def test_a_source_that_gets_the_name_of_a_removed_one_does_not_open_its_past(
+    graph: HLGraph, monkeypatch: pytest.MonkeyPatch, second: str, seen: list[str], *, is_killed: bool
+) -> None:
+    graph.ingest([works("Mara Quill", acl="board"), OTHER], keep_history=True)
+    before = datetime.now(UTC)
+    graph.delete("doc:works")
+    with monkeypatch.context() as patch:
+        if is_killed:
+            patch.setattr(history._Synchronisation, "run", killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            graph.ingest([works("Ivo Brandt", acl=second), OTHER])
+    assert [name for name in ("board", "public") if shown(graph.as_caller({name}), before)] == seen
+    graph.groups.set("audit", uris="doc:works")
+    assert [name for name in ("board", "public", "audit") if shown(graph.as_caller({name}), before)] == []
+
+
 def test_a_receipt_is_written_only_if_nothing_is_kept(graph: HLGraph) -> None:
     edited(graph)
     with pytest.raises(InputError, match="--history"):

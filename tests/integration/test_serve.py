@@ -350,6 +350,7 @@ BAD: tuple[tuple[str, str, Any, int], ...] = (
     ("POST", "/v1/corpora/default/answer", {**QUESTION, "choices": ["one"]}, 400),
     ("POST", "/v1/corpora/default/ingest", {}, 400),
     ("POST", "/v1/corpora/default/ingest", {"documents": [{"uri": "", "text": "x"}]}, 400),
+    ("POST", f"/v1/corpora/{'n' * 201}/ingest", {"documents": [{"uri": "a", "text": "x"}]}, 400),
     ("POST", "/v1/corpora/default/ingest", {"paths": ["/etc/passwd"]}, 403),
     ("POST", "/v1/corpora/default/ingest", {"documents": [{"uri": "a", "text": "x"}], "options": {"max_usd": 1}}, 400),
     ("DELETE", f"/v1/corpora/default/sources/{'0' * 32}", None, 404),
@@ -686,6 +687,10 @@ def test_the_command_line_makes_lists_and_revokes_keys(tmp_path: Path) -> None:
     assert "revoked" in call("keys", "list", *state).out
     assert call("keys", "add", "x", "--right", "own", *state).code == 2
     assert call("keys", "add", "x", "--right", "operate", "--group", "board", *state).code == 2
+    assert call("keys", "add", "x", "--group", "board;public", *state).code == 2
+    for days in ("0", "nan", "inf", "1e9"):
+        assert call("keys", "add", "x", "--days", days, *state).code == 2
+    assert call("keys", "list", *state).code == 0
     assert call("keys", "revoke", "0", *state).code == 2
 
 
@@ -915,7 +920,89 @@ def test_what_lists_a_corpus_with_groups_is_for_who_operates(tmp_path: Path) -> 
             assert server.client.post("/v1/corpora/default/ingest", json=documents, headers=write).status_code == status
 
 
+def test_a_writer_with_groups_changes_and_counts_no_sources_of_others(tmp_path: Path) -> None:
+    hidden, own = (replace(each, metadata={"acl": acl}) for each, acl in zip(DOCUMENTS, ("board", "us"), strict=True))
+    upload = Document("upload:plan.md", "The plan of the board.", metadata={"acl": "board"})
+    with serving(tmp_path, is_open=False, documents=[hidden, own, upload]) as server:
+        write = server.key(rights=("write",), groups=["us"])
+        given = [(hidden.uri, "Ours."), (own.uri, "Ivo Brandt paid."), ("new", hidden.text)]
+        documents = {"documents": [{"uri": uri, "text": text} for uri, text in given]}
+        named = {
+            "plan.md": b"Our own plan.",
+            "other.md": b"---\nacl: us\n---\nAnother plan.",
+            "sent.md": b"---\nacl: [board, us]\n---\nA plan for the board.",
+            "rows.csv": b"id,text,acl\n1,A row for the board.,board\n2,A row without groups.,\n3,A row of ours.,us\n",
+        }
+        files = [("files", each) for each in named.items()]
+        reports = []
+        for body in ({"json": documents}, {"files": files}):
+            started = server.client.post("/v1/corpora/default/ingest", headers=write, **body)
+            reports.append(server.done(started.headers["location"], headers=write)["report"])
+        refused = [hidden.uri, upload.uri, "upload:rows.csv#1", "upload:sent.md"]
+        assert sorted(failure["uri"] for report in reports for failure in report["failed"]) == refused
+        assert [report["sources"]["added"] for report in reports] == [1, 3]
+        assert [report["sources"]["changed"] for report in reports] == [1, 0]
+        seen = server.service.graph.as_operator().sources
+        for each in (hidden, upload):
+            problem(
+                server.client.delete(f"/v1/corpora/default/sources/{seen.open(each.uri).source.id}", headers=write), 404
+            )
+            assert seen.open(each.uri).text == each.text
+        removed = server.client.delete(f"/v1/corpora/default/sources/{seen.open('new').source.id}", headers=write)
+        reports.append(removed.json()["report"])
+        assert reports[-1]["sources"]["removed"] == 1
+        assert {name: [report[name] for report in reports] for name in ("added", "removed")} == {  # the graph is shared
+            "added": [{}, {}, {}],
+            "removed": [{}, {}, {}],
+        }
+
+
 # Jobs
+
+
+def test_jobs_run_in_the_order_of_their_requests_if_the_clock_goes_backwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = JobList(StateFile(tmp_path))
+    jobs.begin()
+    started = []
+    for hour in (3, 2, 1):
+        monkeypatch.setattr("hlgraph.serve.jobs.now", lambda hour=hour: f"2026-11-29T0{hour}:00:00.000+00:00")
+        with jobs.incoming() as folder:
+            started.append(jobs.start("default", folder, owner="us", about={}).id)
+    assert [job.id for job in jobs.list("default", owner=None, limit=9)] == started[::-1]
+    claimed = [jobs.claim(set()) for _ in started]
+    assert [claim[0].id for claim in claimed if claim is not None] == started
+    jobs.end()
+
+
+def test_a_job_that_stops_of_the_server_ended_may_be_killed_as_often_as_any(tmp_path: Path) -> None:
+    jobs = JobList(StateFile(tmp_path))
+    jobs.begin()
+    with jobs.incoming() as folder:
+        identity = jobs.start("default", folder, owner="us", about={}).id
+    for _ in range(4):
+        assert jobs.claim(set()) is not None
+        jobs.finish(identity, "queued")
+    for state in ("queued", "queued", "interrupted"):
+        assert jobs.claim(set()) is not None
+        jobs.recover()
+        job = jobs.find(identity)
+        assert job is not None
+        assert job.state == state
+    jobs.end()
+
+
+def test_jobs_wait_for_a_lock_that_cannot_be_taken_yet(tmp_path: Path) -> None:
+    lock = tmp_path / "state" / "runner.lock"
+    lock.mkdir(parents=True)
+    with serving(tmp_path) as server:
+        documents = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
+        started = server.client.post("/v1/corpora/new/ingest", json=documents)
+        time.sleep(0.1)
+        assert server.client.get(started.headers["location"]).json()["state"] == "queued"
+        lock.rmdir()
+        assert server.done(started.headers["location"])["state"] == "done"
 
 
 def test_an_ingest_is_a_job_that_is_stored_before_it_is_answered(tmp_path: Path) -> None:
