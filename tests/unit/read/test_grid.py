@@ -86,6 +86,30 @@ def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     assert people.head == ["Name", "Born", "Town", "Age"]
 
 
+@pytest.mark.parametrize("mark", [":", ""])
+def test_names_with_values_above_a_header_are_captions_and_each_row_has_the_first(mark: str) -> None:
+    pairs = (f"Account{mark} | Bridge fund |  | ", f"From{mark} | 2009-03-01 |  | ")
+    table = grid(
+        *pairs, "Date | Name | Amount | Note", "2010-01-01 | Ada Falk | 100 | ", "2011-04-20 | Brask | -20 | rope"
+    )
+    assert table.captions == ["Account: Bridge fund", "From: 2009-03-01"]
+    assert table.head == ["", "Date", "Name", "Amount", "Note"]
+    assert table.rows[1] == ["Account: Bridge fund", "2011-04-20", "Brask", "-20", "rope"]
+    plain = ("Ada | Sarn |  | ", "Ben | Tolk |  | ", "Cas | Orlen | dry | old", "Dag | Sarn | wet | new")
+    assert grid(*plain).captions == []
+    assert grid("Region | Sales>3", "Town | May | June | July", "Sarn | 7 | 9 | 4").head[1] == "Sales May"
+
+
+def test_a_sentence_below_each_row_belongs_to_the_row_above() -> None:
+    said = ("The deck gave way on a dry day.", "Ice broke the second pier and closed the road.")
+    rows = ("1999 | Sarn | 6 hurt", f"{said[0]}>3", "2000 | Tolk | none", f"{said[1]}>3", "2001 | Orlen | none")
+    table = grid("Year | Town | Injuries", *rows, "NA: not known>3", heads=1)
+    assert table.head == ["Year", "Town", "Injuries", ""]
+    assert [row[-1] for row in table.rows] == [*said, ""]
+    assert table.notes == ["NA: not known"]
+    assert grid("Year | Town", "1999 | Sarn", f"{said[1]}>2", "2000 | Tolk", "2001 | Orlen").rows[1][0] == said[1]
+
+
 def test_years_can_be_a_header() -> None:
     assert grid("Item | 2022 | 2023", "Hub | 7 | 9").head == ["Item", "2022", "2023"]
 
