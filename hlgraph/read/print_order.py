@@ -63,6 +63,8 @@ def rejoined(pages: Sequence[str]) -> list[str]:
         if second in _JOINS and mark != _SOFT and not rest.strip(",;"):
             return match[0].replace(CELL_BREAK, " ")
         is_compound = f"{first}-{second}" in compounds or (words[first] > 0 and words[second] > 0)
+        is_number = left[-1].isdigit() and right[0].isdigit()
+        mark = "-" if mark == _SOFT and is_number else mark
         is_joined = mark == _SOFT or words[first + second] > 0 or not (is_compound or _keeps_hyphen(left, right))
         end = match[0][-1] if match[0][-1].isspace() else ""
         return f"{left}{'' if is_joined else mark}{right}{rest}{end if is_cell or not end else chr(10)}"
@@ -202,6 +204,7 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
+_MOST_LINES = 3  # of a heading
 _DEEPEST = 6
 
 
@@ -313,16 +316,18 @@ def _with_headings(
 ) -> str:
     places: dict[str, list[int]] = {}
     for number, each in enumerate(printed):
-        places.setdefault("".join(each.text.split()), []).append(number)
+        places.setdefault(_letters(each.text), []).append(number)
+    blocks = _blocks(printed, body, usual)
     shown: list[str] = []
     last = -2  # the printed line of the last one, and its level as a heading
     level = 0
     for text in page.split("\n"):
-        own = places.get("".join(text.split())) if text[:1] != "|" else None
+        own = places.get(_letters(text)) if text[:1] != "|" else None
         at = own.pop(0) if own else -2
         line = printed[at] if own is not None and at >= 0 else None
         before, level = level, 0
-        if line is not None and _is_heading(line, body):
+        is_heading = at not in blocks and not _goes_on(printed, at, usual)
+        if line is not None and is_heading and _is_heading(line, body):
             numbered = _NUMBERED.match(line.text)
             rank = ranks.index((-_size(line), not line.is_bold))
             level = min(_DEEPEST, 1 + rank + (numbered[1].count(".") if numbered else 0))
@@ -336,6 +341,31 @@ def _with_headings(
             shown += ["", *_parted(line, text)] if is_new or (line and line.parts) else [text]
         last = at
     return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip("\n")
+
+
+def _blocks(printed: Sequence[PrintedLine], body: tuple[float, bool], usual: float) -> set[int]:
+    """The lines that look like headings of more than three lines: an address or a list of values in bold."""
+    blocks: list[list[int]] = [[]]
+    for at, line in enumerate(printed):
+        is_rest = at > 0 and _size(line) == _size(printed[at - 1]) and _gap(printed, at) < usual + _WIDER
+        if not is_rest or not _is_heading(line, body):
+            blocks.append([])
+        if _is_heading(line, body):
+            blocks[-1].append(at)
+    return {at for block in blocks if len(block) > _MOST_LINES for at in block}
+
+
+def _goes_on(printed: Sequence[PrintedLine], at: int, usual: float) -> bool:
+    """Whether the next line goes on with the sentence of a line, as after bold words in a paragraph."""
+    rest = printed[at + 1] if at + 1 < len(printed) else None
+    if rest is None or rest.is_bold or not rest.text[:1].islower():
+        return False
+    return rest.height * _LARGER > printed[at].height and 0 < _gap(printed, at + 1) < usual + _WIDER
+
+
+def _letters(text: str) -> str:
+    """A line without spaces and hyphens: where words are divided, the page and its text differ in these."""
+    return _HYPHEN.sub("", "".join(text.split()))
 
 
 def _parted(line: PrintedLine | None, text: str) -> list[str]:

@@ -860,8 +860,8 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     if not size and (
         first[0].is_head
         or first[0].text.endswith(":")
-        or any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first)
         or any(map(_is_datum, first))
+        or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
         or _are_pairs(table)
     ):
         return 0
@@ -871,6 +871,12 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
             break
         size += 1  # a label over several columns stands above further labels
     return size
+
+
+def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether at least two columns hold data alone, which a row of words above names."""
+    columns = ([cell for cell in column if cell.text] for column in zip(*rows, strict=True))
+    return sum(bool(column) and all(map(_is_datum, column)) for column in columns) > 1
 
 
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
@@ -887,7 +893,13 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
     names = [cell for row in table for cell in row[::2] if cell.text]
     values = [column[1:] for column in zip(*table, strict=True)][1::2]
     is_even = width >= _FEWEST_IN_FORM and not width % 2
-    if not is_even or len(_texts(names)) != len({cell.text for cell in names}) or any(map(_is_datum, names)):
+    is_spanned = any(left is right and left.text for row in table for left, right in pairwise(row))
+    if (
+        not is_even
+        or is_spanned
+        or len(_texts(names)) != len({cell.text for cell in names})
+        or any(map(_is_datum, names))
+    ):
         return False
     is_mixed = any(0 < sum(map(_is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
     return is_mixed or any(map(_is_datum, table[0][1::2])) or all(cell.text.endswith(":") for cell in names)

@@ -164,6 +164,16 @@ def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: in
     assert [row[:3] for row in grid.rows] == [["Ships", "Berth", "12"], ["Cargo", "Crane", "9"]]
 
 
+def test_a_long_cell_above_columns_of_data_is_a_label() -> None:
+    table = grid("No. | Goods, period, class, lot and notes of each, if any | Count | Price", "1 | Rope | 3 | 60.00")
+    assert table.head[2:] == ["Count", "Price"]
+
+
+def test_a_value_over_several_columns_is_in_no_form() -> None:
+    table = grid("Due: 2026-03-02 |  | To pay: | 104.90", "Payee: | By transfer>3", "Name: | Ada Falk>3")
+    assert table.rows[1] == ["Payee:", "By transfer", "By transfer", "By transfer"]
+
+
 def test_a_long_cell_that_is_not_marked_is_no_label() -> None:
     table = grid("am | Does a date occur in the am or in the pm?", "as.date | Change an object to a date.")
     assert (table.head, len(table.rows)) == (["", ""], 2)
