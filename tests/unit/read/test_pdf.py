@@ -659,6 +659,19 @@ def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_pa
     )
 
 
+def test_a_sentence_goes_on_over_a_running_line_and_pages_have_roman_numbers() -> None:
+    pages = [
+        "On Vans\nThe town lends vans (al-",
+        "Vans of Sarn\nthough not all) by day.\npage ii",
+        "Vans of Sarn\nLists follow.\npage iii",
+    ]
+    pages += ["Vans of Sarn\nThe end.\npage iv", "Names\npage 1", "Places\npage 2", "Times\npage 3"]
+    assert rejoined(without_running_lines(pages)) == [
+        "Vans of Sarn\n\nOn Vans\nThe town lends vans (although",
+        *("not all) by day.", "Lists follow.", "The end.", "Names", "Places", "Times"),
+    ]
+
+
 def test_bold_words_and_blocks_are_no_headings_and_divided_words_end_no_paragraph(tmp_path: Path) -> None:
     out = io.BytesIO()
     page = Canvas(out, invariant=1)
