@@ -841,14 +841,14 @@ def _joined(column: Iterable[Cell]) -> str:
 
 
 _MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
-_DATUM = re.compile(  # a date, an address, a phone number, a box to tick
+DATUM = re.compile(  # a date, an address, a phone number, a box to tick
     r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*"
     r"|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
 )
 
 
 def _is_datum(cell: Cell) -> bool:
-    return (is_value(cell.text) and not is_year(cell.text)) or _DATUM.fullmatch(cell.text) is not None
+    return (is_value(cell.text) and not is_year(cell.text)) or DATUM.fullmatch(cell.text) is not None
 
 
 def _head_size(table: Sequence[Sequence[Cell]]) -> int:
