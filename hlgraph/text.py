@@ -785,6 +785,7 @@ STRUCK = re.compile(r"~~(?=[^\s~])[^~\n]{1,500}(?<=\S)~~|<(del|s|strike)\b[^<>]{
 _ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
 _WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
+_GLUED_ADDRESS = re.compile(rf"(?<=[\w.,!?]){_WEB_ADDRESS.pattern}")  # behind the words of a link, in mail of Outlook
 _TAG = re.compile(
     r"</?(a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li"
     r"|mark|ol|p|picture|pre|q|s|samp|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)"
@@ -811,6 +812,8 @@ def plain(text: str) -> str:
     --------
     >>> plain("see **the [manual](http://example.org/a_(b))**, *or* `a*b*c`[^1] &amp; <b>__init__</b>")
     'see the manual, or a*b*c & __init__'
+    >>> plain("Your list is here<https://a.org/1>.")
+    'Your list is here (https://a.org/1).'
     """
     kept: list[str] = []
 
@@ -825,7 +828,7 @@ def plain(text: str) -> str:
     if "~~" in text or "</" in text:
         text = STRUCK.sub("", text)
     if "<" in text:
-        text = _without_tags(_WEB_ADDRESS.sub(r"\1", text))
+        text = _without_tags(_WEB_ADDRESS.sub(r"\1", _GLUED_ADDRESS.sub(r" (\1)", text)))
     if "**" in text or "__" in text:
         text = _BOLD.sub(r"\2", text)
     if "*" in text or "_" in text:

@@ -346,24 +346,34 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
         yield _with_writers(_marked(text))
 
 
-_HEADER = re.compile(  # above a mail that a program of offices quotes without marks
-    r"^(?P<top>[*_]*(?:From|Von|De|Van|Da|Från|Fra):[*_]* ?(?P<who>[^\n]{2,200}?)[^\S\n]*\n{1,3}"
-    r"[*_]*(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)(?: el| em)? ?:[*_]*"
-    r" ?(?P<when>[^\n]{6,80})\n"
-    r"(?:\n{0,3}[*_]*(?:To|An|À|A|Para|Aan|Till|Til|Cc|Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto"
-    r"|Ämne|Emne) ?:[^\n]*\n)+)",
+_QUOTED_FIELD = re.compile(  # of the header above a mail that a program of offices quotes
+    r"(?:> )*[*_]*(?:(?P<who>From|Von|De|Van|Da|Från|Fra)"
+    r"|(?P<when>Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)"
+    r"|(?P<what>Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto|Ämne|Emne)"
+    r"|To|An|À|A|Para|Aan|Till|Til|Cc|Bcc|Importance|Reply-To)(?: el| em)? ?:[*_]*(?P<value>[^\n]*)"
+)
+_HEADER = re.compile(
+    rf"^(?:-+ ?[^\W\d_][^\n-]{{4,60}}-+\n+)?(?P<top>(?:{re.sub('[?]P<[a-z]+>', '?:', _QUOTED_FIELD.pattern)}\n{{1,3}}){{3,9}})",
     re.MULTILINE,
 )
 
 
+def _quoted_header(match: re.Match[str]) -> str:
+    """Who wrote the mail below a header, and when; empty if it is no header of a mail."""
+    fields = [field for line in match["top"].split("\n") if (field := _QUOTED_FIELD.match(line))]
+    who, when = (next((each["value"].strip(" *_\\") for each in fields if each[name]), "") for name in ("who", "when"))
+    is_mail = any(each["what"] or "@" in each["value"] for each in fields)
+    return f"{' '.join(who.split())}, {when}:".replace("\\", "") if who and when and is_mail else ""
+
+
 def _with_writers(text: str) -> str:
     """The text of a mail with the mails below it, which only a header divides from it, as quotations of their writers."""
-    headers = [*_HEADER.finditer(text)][:_MOST_LEVELS]
+    headers = [header for header in _HEADER.finditer(text) if header["top"][0] != ">" and _quoted_header(header)]
+    headers = headers[:_MOST_LEVELS]
     parts = [text[: headers[0].start()] if headers else text]
     for depth, header in enumerate(headers):
         end = headers[depth + 1].start() if depth + 1 < len(headers) else len(text)
-        writer = f"{' '.join(header['who'].split())}, {header['when'].strip(' *_')}:".replace("\\", "")
-        above = f"{header['top'].rstrip()}\n\n{writer}\n\n"
+        above = f"{header['top'].rstrip()}\n\n{_quoted_header(header)}\n\n"
         for level, part in ((depth, above), (depth + 1, text[header.end() : end].lstrip())):
             parts.append(re.sub(r"^(?=[^|\s])", "> " * level, part, flags=re.MULTILINE))
     return "".join(parts)
@@ -427,6 +437,9 @@ def _marked(text: str) -> str:
     """The text of a mail with each quoted paragraph on one line after ``> ``, and its signature named."""
     lines: list[str] = []
     depth = 0
+    text = _HEADER.sub(
+        lambda each: "\n".join([*filter(None, [each[0][0] == ">" and _quoted_header(each)]), each[0]]), text
+    )
     for line in text.rstrip().split("\n"):
         quoted = _QUOTE.fullmatch(line)
         words = quoted[2].strip() if quoted else line
@@ -438,7 +451,7 @@ def _marked(text: str) -> str:
             lines += ["", line] if before and line.strip() else [line]
         elif not words:
             lines.append("")
-        elif depth == before and lines[-1].strip() and not _BREAKS.match(words):
+        elif depth == before and lines[-1].strip() and not _BREAKS.match(words) and not _QUOTED_FIELD.match(words):
             lines[-1] += f" {words}"
         else:
             lines += ["", f"{mark}{words}"] if depth != before and lines and lines[-1] else [f"{mark}{words}"]

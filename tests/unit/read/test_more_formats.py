@@ -701,6 +701,8 @@ def test_a_mail_whose_plain_form_says_little_is_read_from_its_rich_form(
     [
         "Von: Tom Ash <t@a.org>\nGesendet: Dienstag, 18. März 2025 09:41\nAn: Ruth\nBetreff: Offer\n",
         "From: Tom Ash <t@a.org>\n\nSent: Tuesday, 18 March 2025 09:41\n\nTo: Ruth\n\nSubject: Offer\n",
+        "-----Original Message-----\nFrom: Tom Ash <t@a.org>\nTo: Ruth\nSent: Tuesday, 18 March 2025 09:41\nSubject: Offer\n",
+        "Subject: Offer\nFrom: Tom Ash <t@a.org>\nDate: Tuesday, 18 March 2025 09:41\n",
     ],
 )
 def test_a_mail_below_a_header_is_a_quotation_of_its_writer(header: str, tmp_path: Path) -> None:
@@ -714,6 +716,16 @@ def test_a_mail_below_a_header_is_a_quotation_of_its_writer(header: str, tmp_pat
     when = header.partition(", ")[2].partition("\n")[0]
     day = header.partition(",")[0].rpartition(" ")[2]
     assert mail.text.endswith(f"\n\nTom Ash <t@a.org>, {day}, {when}:\n\n> It is dear.\n\n> Tom")
+    assert "---" not in mail.text
+
+
+def test_a_quoted_header_names_the_writer_and_other_lines_with_such_names_do_not(tmp_path: Path) -> None:
+    quoted = "No.\n\n> Subject: Offer\n> From: t@a.org\n> Date: 18 March 2025\n>\n> It is dear.\n"
+    [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{quoted}"))
+    assert mail.text.startswith("No.\n\nt@a.org, 18 March 2025:\n\n> Subject: Offer\n")
+    trip = "From: Sarn\nTo: Tolk\nDate: 18 March 2025\n\nThe van is full."
+    [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{trip}", name="b"))
+    assert mail.text == trip
 
 
 def test_a_manual_page_has_its_options_as_items_and_its_lines_filled(tmp_path: Path) -> None:
