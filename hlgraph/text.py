@@ -357,7 +357,7 @@ def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
     is_caption = len(parts) == 2 and stop - start <= len(before) and parts[0].lstrip(_OPENERS).casefold() in _NUMBERED
     if is_caption and _ENUMERATOR.fullmatch(parts[1]):
         return False
-    if _is_never_last(word, name) or _is_enumeration(parts, is_first=stop - start == len(parts[-1])):
+    if _is_never_last(word, name) or _is_enumeration(parts, is_first=before.lstrip("-*+• ") == parts[-1]):
         return False
     first = _FIRST_WORD.match(text, following, following + 40)
     head = first[1].casefold() if first else "-"

@@ -158,6 +158,7 @@ ORG = """#+TITLE: kanu01
 #+AUTHOR: kanu02
 * TODO kanu03
 :PROPERTIES:
+:CUSTOM_ID: a
 :kanu04: kanu05
 :END:
 kanu06 *kanu07* [[http://a][kanu08]] [fn:1]

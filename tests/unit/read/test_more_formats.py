@@ -18,6 +18,7 @@ from pptx import Presentation
 from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
+from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
 from hlgraph.read.content import Origin
 from hlgraph.records import Document
@@ -726,6 +727,15 @@ def test_a_quoted_header_names_the_writer_and_other_lines_with_such_names_do_not
     trip = "From: Sarn\nTo: Tolk\nDate: 18 March 2025\n\nThe van is full."
     [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{trip}", name="b"))
     assert mail.text == trip
+
+
+def test_items_of_rtf_keep_their_numbers_and_levels(tmp_path: Path) -> None:
+    marks = (("1.", 0), ("a.", 1), ("ii.", 2), ("\\bullet ", 3), ("2.", 0))
+    items = "".join(f"\\pard{{\\listtext {mark}\\tab}}\\ilvl{depth}\\ls1 M{depth}\\par " for mark, depth in marks)
+    [found] = documents(given(tmp_path, "rtf", rf"{{\rtf1\ansi {items}}}"))
+    assert found.text == "1. M0\n    - a. M1\n        - ii. M2\n            - M3\n2. M0"
+    statements = LocalExtractor().extract([ChunkInput(found.text)])[0].propositions
+    assert [statement.text for statement in statements][2] == "M0: a. M1: ii. M2"
 
 
 def test_a_manual_page_has_its_options_as_items_and_its_lines_filled(tmp_path: Path) -> None:
