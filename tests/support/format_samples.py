@@ -232,6 +232,10 @@ kanu18 = { kanu19 = "kanu20" }
 "kanu21.a" = 2024-03-05
 # kanu22
 '''
+XML = """<?xml version="1.0"?><!-- kanu01 --><feed xmlns="a" xmlns:x="b" x:lang="kanu02"><channel><about>kanu03</about>
+<entry id="kanu04"><name>kanu05</name><note><![CDATA[<p>kanu06</p><br>kanu07]]></note><price unit="kanu08">kanu09</price></entry>
+<entry id="kanu10"><note>kanu11 <b>kanu12</b> kanu13</note><x:mark>kanu14</x:mark><x:mark>kanu15</x:mark></entry></channel>
+</feed>"""
 INI = """; kanu01
 
 # kanu02
@@ -394,6 +398,7 @@ def sources() -> dict[str, str]:
         "toml": TOML,
         "vtt": VTT,
         "wikitext": WIKITEXT,
+        "xml": XML,
         "yaml": YAML,
     }
 

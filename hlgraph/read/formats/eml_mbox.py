@@ -438,7 +438,7 @@ def _marked(text: str) -> str:
     lines: list[str] = []
     depth = 0
     text = _HEADER.sub(
-        lambda each: "\n".join([*filter(None, [each[0][0] == ">" and _quoted_header(each)]), each[0]]), text
+        lambda each: f"{_quoted_header(each) if each[0][0] == '>' else ''}\n{each[0]}".lstrip("\n"), text
     )
     for line in text.rstrip().split("\n"):
         quoted = _QUOTE.fullmatch(line)

@@ -71,6 +71,7 @@ def test_every_format_has_one_reader_and_a_suffix() -> None:
             "wikitext",
         ),
         "xlsx",
+        "xml",
         "yaml",
     ]
     assert set(SUFFIXES.values()) == set(FORMATS)

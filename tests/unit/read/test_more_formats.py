@@ -26,7 +26,7 @@ from hlgraph.records import Document
 KINDS = sorted(format_samples.files())
 TEXTS = sorted(format_samples.sources())
 MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "odp", "ods", "odt"})
-VALUES = {"ini", "properties", "toml", "yaml"}
+VALUES = {"ini", "properties", "toml", "xml", "yaml"}
 NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "srt", "vtt"}
 
 
@@ -138,11 +138,12 @@ def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_ow
         ("a.mp3", b"ID3", "its suffix .mp3 has no reader", "transcribe it to VTT"),
         (
             "a.xml",
-            b"<?xml version='1.0'?>\n<rss><p>a</p></rss>",
-            "is XML whose first element 'rss' has no reader",
+            b"<?xml version='1.0'?>\n<x:stylesheet><p>a</p></x:stylesheet>",
+            "is XML whose first element 'stylesheet' has no reader",
             "convert it",
         ),
-        ("b.xml", b"<rss/>", "is XML whose first element 'rss' has no reader", "convert it"),
+        ("b.xml", b"<svg/>", "is XML whose first element 'svg' has no reader", "convert it"),
+        ("c.xml", b"<rss/>", "is empty: its elements hold no text", ""),
         ("a.jats", b"<rss/>", "is XML whose first element 'rss' is not a JATS article", "convert it"),
         ("a.vtt", b"1\n00:00:01,000 --> 00:00:02,000\na\n", "does not begin with WEBVTT", "add --format srt"),
         ("a.ipynb", b'{"a": 1}', "is JSON, but not a notebook: it has no cells", "add --format json"),
@@ -167,7 +168,7 @@ def test_an_unknown_suffix_with_content_that_tells_its_format_is_read_with_a_war
     assert found.warnings == ("its suffix .dat has no reader; read as rtf by its content",)
     for name in ("jats", "tei"):
         (tmp_path / f"{name}.xml").write_text(format_samples.sources()[name])
-    (tmp_path / "other.xml").write_text("<rss/>")
+    (tmp_path / "other.xml").write_text("<svg/>")
     (tmp_path / "a.dat").unlink()
     assert len(documents(tmp_path)) == 2
 
