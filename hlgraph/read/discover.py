@@ -493,7 +493,6 @@ _CONVERSIONS = {
         (".doc .dot .wpd .wps .pages", "save it as DOCX, for example with soffice --headless --convert-to docx"),
         (".xls .xlsb .numbers", "save it as XLSX, for example with soffice --headless --convert-to xlsx"),
         (".ppt .pps .key", "save it as PPTX, for example with soffice --headless --convert-to pptx"),
-        (".msg", "save it as EML, for example with msgconvert"),
         (".pst .ost", "convert it to mbox, for example with readpst"),
         (".mobi .azw .azw3 .fb2 .lit", "convert it to EPUB, for example with ebook-convert"),
         (".djvu .ps .eps .xps", "convert it to PDF, for example with ddjvu or ps2pdf"),
@@ -629,7 +628,7 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
     ('pdf', ('its suffix .dat has no reader; read as pdf by its content',))
     """
     suffix = PurePath(without_gz(origin.name)).suffix.lower()
-    if head.startswith(_OLE) and named not in _PACKED:
+    if head.startswith(_OLE) and named not in (*_PACKED, "msg"):
         mend = _CONVERSIONS.get(suffix, "save it as DOCX, XLSX, PPTX or EML")
         raise ReadError(origin.uri, "holds a file of Office or Outlook 97 to 2003", mend)
     if named is not None:

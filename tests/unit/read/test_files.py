@@ -53,6 +53,8 @@ def test_every_format_has_one_reader_and_a_suffix() -> None:
         ),
         *(
             "mbox",
+            "mhtml",
+            "msg",
             "odp",
             "ods",
             "odt",

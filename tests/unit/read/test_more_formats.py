@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import struct
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -25,9 +26,9 @@ from hlgraph.records import Document
 
 KINDS = sorted(format_samples.files())
 TEXTS = sorted(format_samples.sources())
-MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "odp", "ods", "odt"})
+MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "mhtml", "odp", "ods", "odt"})
 VALUES = {"ini", "properties", "toml", "xml", "yaml"}
-NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "srt", "vtt"}
+NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "mhtml", "msg", "srt", "vtt"}
 
 
 def given(folder: Path, kind: str, data: bytes | str, name: str = "a") -> Path:
@@ -132,7 +133,8 @@ def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_ow
     [
         ("a.conf", b"words", "its suffix .conf has no reader", "if it is plain text, add --format text"),
         ("a.doc", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as DOCX"),
-        ("a.msg", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as EML"),
+        ("a.msg", b"\xd0\xcf\x11\xe0", "is a damaged file of Outlook", "save it again in Outlook"),
+        ("b.msg", b"From: a\nTo: b\n\nc", "is no message of Outlook", "check its suffix"),
         ("a.pst", b"!BDN", "its suffix .pst has no reader", "convert it to mbox"),
         ("a.png", b"\x89PNG", "its suffix .png has no reader", "make a PDF with a text layer"),
         ("a.mp3", b"ID3", "its suffix .mp3 has no reader", "transcribe it to VTT"),
@@ -728,6 +730,35 @@ def test_a_quoted_header_names_the_writer_and_other_lines_with_such_names_do_not
     trip = "From: Sarn\nTo: Tolk\nDate: 18 March 2025\n\nThe van is full."
     [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{trip}", name="b"))
     assert mail.text == trip
+
+
+def test_a_message_of_outlook_is_read_as_mail_with_its_attachments(tmp_path: Path) -> None:
+    mail, text, inner = documents(given(tmp_path, "msg", format_samples.outlook(), name="a"))
+    assert (mail.title, mail.text.split("\n\n")[0], mail.text.count("kanu04")) == ("kanu01", "kanu03 é", 1_000)
+    people = {"from": "Ann kanu02 <a@b.example>", "to": "kanu05 <c@b.example>"}
+    assert mail.metadata == {"filename": "a.oft", **people, "date": "2024-03-05T10:30:00+00:00"}
+    assert (text.text, text.title, inner.text, inner.title) == ("kanu09", "kanu06", "kanu08", "kanu07")
+
+
+def test_a_message_of_outlook_without_a_plain_text_is_read_from_its_page_or_its_packed_rtf(tmp_path: Path) -> None:
+    packed = (  # the example of [MS-OXRTFCP]
+        "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
+    )
+    bare = {"__substg1.0_1000001F": b"", "__substg1.0_10090102": bytes.fromhex(packed)}
+    assert documents(given(tmp_path, "msg", format_samples.outlook(**bare), name="a"))[0].text.startswith("hello world")
+    page = {"__substg1.0_1000001F": b"", "__substg1.0_10130102": b"<p>Caf\xe9</p>"}
+    page |= {"__properties_version1.0": bytes(32) + struct.pack("<III4x", 0x3FDE0003, 6, 1252)}
+    assert documents(given(tmp_path, "msg", format_samples.outlook(**page), name="b"))[0].text.startswith("Café")
+
+
+@pytest.mark.parametrize("cut", [600, 2_000, 9_000])
+def test_a_damaged_message_of_outlook_is_one_failure_or_what_is_left_of_it(cut: int, tmp_path: Path) -> None:
+    whole = format_samples.outlook()
+    for number, data in enumerate(
+        (whole[:cut], whole[:cut] + b"\0" * (len(whole) - cut), whole[:512] + whole[512:516] * 4_000)
+    ):
+        items = list(read([str(given(tmp_path, "msg", data, name=f"a{number}"))]))
+        assert 0 < len(items) < 4
 
 
 def test_items_of_rtf_keep_their_numbers_and_levels(tmp_path: Path) -> None:
