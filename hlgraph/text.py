@@ -357,7 +357,7 @@ def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
     is_caption = len(parts) == 2 and stop - start <= len(before) and parts[0].lstrip(_OPENERS).casefold() in _NUMBERED
     if is_caption and _ENUMERATOR.fullmatch(parts[1]):
         return False
-    if _is_never_last(word, name) or _is_enumeration(parts, is_first=stop - start == len(parts[-1])):
+    if _is_never_last(word, name) or _is_enumeration(parts, is_first=before.lstrip("-*+• ") == parts[-1]):
         return False
     first = _FIRST_WORD.match(text, following, following + 40)
     head = first[1].casefold() if first else "-"
@@ -785,6 +785,7 @@ STRUCK = re.compile(r"~~(?=[^\s~])[^~\n]{1,500}(?<=\S)~~|<(del|s|strike)\b[^<>]{
 _ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
 _WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
+_GLUED_ADDRESS = re.compile(rf"(?<=[\w.,!?]){_WEB_ADDRESS.pattern}")  # behind the words of a link, in mail of Outlook
 _TAG = re.compile(
     r"</?(a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li"
     r"|mark|ol|p|picture|pre|q|s|samp|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)"
@@ -811,6 +812,8 @@ def plain(text: str) -> str:
     --------
     >>> plain("see **the [manual](http://example.org/a_(b))**, *or* `a*b*c`[^1] &amp; <b>__init__</b>")
     'see the manual, or a*b*c & __init__'
+    >>> plain("Your list is here<https://a.org/1>.")
+    'Your list is here (https://a.org/1).'
     """
     kept: list[str] = []
 
@@ -825,7 +828,7 @@ def plain(text: str) -> str:
     if "~~" in text or "</" in text:
         text = STRUCK.sub("", text)
     if "<" in text:
-        text = _without_tags(_WEB_ADDRESS.sub(r"\1", text))
+        text = _without_tags(_WEB_ADDRESS.sub(r"\1", _GLUED_ADDRESS.sub(r" (\1)", text)))
     if "**" in text or "__" in text:
         text = _BOLD.sub(r"\2", text)
     if "*" in text or "_" in text:

@@ -366,8 +366,9 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
-            kind = format_by_content(stream.read(HEAD))
-            return kind is not None and not (kind == "text" and without_gz(name).lower().endswith(".xml"))
+            is_xml = without_gz(name).lower().endswith(".xml")
+            kind = format_by_content(stream.read(HEAD), is_xml=is_xml)
+            return kind is not None and not (kind == "text" and is_xml)
     except (OSError, ReadError):  # reading it reports the error
         return True
 
@@ -473,7 +474,11 @@ _ROOTS = {
     b"teiCorpus": "tei",
     b"gpx": "gpx",
     b"kml": "kml",
+    b"feed": "xml",
+    b"opml": "xml",
+    b"rss": "xml",
 }
+_PROGRAMS = {b"article", b"schema", b"stylesheet", b"svg", b"transform"}
 # The first lines of a mail, as a Maildir or MH folder holds it, and of a mailbox.
 _MAILBOX = re.compile(rb"From \S{1,200} +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d[^\r\n]{0,40}\r?\n[A-Za-z-]+:")
 _HEADERS = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]{1,60}:[^\r\n]*+(?:\r?\n[ \t][^\r\n]*+)*+(?:\r?\n|\Z))+")
@@ -488,7 +493,6 @@ _CONVERSIONS = {
         (".doc .dot .wpd .wps .pages", "save it as DOCX, for example with soffice --headless --convert-to docx"),
         (".xls .xlsb .numbers", "save it as XLSX, for example with soffice --headless --convert-to xlsx"),
         (".ppt .pps .key", "save it as PPTX, for example with soffice --headless --convert-to pptx"),
-        (".msg", "save it as EML, for example with msgconvert"),
         (".pst .ost", "convert it to mbox, for example with readpst"),
         (".mobi .azw .azw3 .fb2 .lit", "convert it to EPUB, for example with ebook-convert"),
         (".djvu .ps .eps .xps", "convert it to PDF, for example with ddjvu or ps2pdf"),
@@ -543,12 +547,13 @@ def title_in_folder(title: str, source: Input) -> str:
     return f"{folder} {title}" if folder and says_nothing else title
 
 
-def format_by_content(head: bytes) -> str | None:
+def format_by_content(head: bytes, *, is_xml: bool = False) -> str | None:
     """The format of a file by its first bytes; None for a program or for binary data.
 
     Parameters
     ----------
     head : the first 4,096 bytes, or all of them; those of a gzip file are unpacked
+    is_xml : whether its name ends in ``.xml``, default False
 
     Examples
     --------
@@ -562,7 +567,7 @@ def format_by_content(head: bytes) -> str | None:
             return None
     if signed := _signature(head):
         return signed
-    if root := _root(head):
+    if root := _root(head, is_xml=is_xml):
         return root
     if _is_manual(head):
         return "man"
@@ -577,12 +582,16 @@ def _signature(head: bytes) -> str | None:
     return next((name for pattern, name in _KNOWN if pattern.match(head)), None)
 
 
-def _root(head: bytes) -> str | None:
-    """The format of XML by its first element. DocBook has articles, too."""
+def _root(head: bytes, *, is_xml: bool) -> str | None:
+    """The format of XML by its first element, "xml" for one of data; ``is_xml``: its name says that it is XML.
+
+    DocBook has articles, too.
+    """
     match = _ROOT.match(head)
     if match is None or b"docbook" in head[: match.end()].lower():
         return None
-    return _ROOTS.get(match[1])
+    is_data = is_xml or head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<?xml")
+    return _ROOTS.get(match[1], "xml" if is_data and match[1] not in _PROGRAMS else None)
 
 
 def _mail(head: bytes) -> str | None:
@@ -619,7 +628,7 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
     ('pdf', ('its suffix .dat has no reader; read as pdf by its content',))
     """
     suffix = PurePath(without_gz(origin.name)).suffix.lower()
-    if head.startswith(_OLE) and named not in _PACKED:
+    if head.startswith(_OLE) and named not in (*_PACKED, "msg"):
         mend = _CONVERSIONS.get(suffix, "save it as DOCX, XLSX, PPTX or EML")
         raise ReadError(origin.uri, "holds a file of Office or Outlook 97 to 2003", mend)
     if named is not None:
@@ -628,7 +637,7 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
             reason = f"holds {kind}, but its suffix {suffix} stands for {named}"
             raise ReadError(origin.uri, reason, f"rename it, or add --format {kind}")
         return named, ()
-    kind = format_by_content(head)
+    kind = format_by_content(head, is_xml=suffix == ".xml")
     if may_be_text(origin.name) and (suffix != ".xml" or kind not in (None, "text")):
         return kind or "text", ()
     if kind not in (None, "text"):

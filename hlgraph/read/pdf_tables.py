@@ -241,7 +241,9 @@ class PageTexts:
         return self._read[1]
 
 
-_SHOWN = re.compile(r"[^\r\n]+")
+_SHOWN = re.compile(
+    rf"([^\r\n{_HYPHEN}]+)(?:[{_HYPHEN}](?:\r?\n)?([^\s{_HYPHEN}]+))?"
+)  # and the rest of a divided word
 _BOLD = re.compile(rb"bold|black|heavy|demi", re.IGNORECASE)
 _LEAST_BOLD = 600
 _WIDE = 0.75  # width of a character, of its height, on average in a line that has a gap
@@ -251,7 +253,7 @@ _LABELLED = re.compile(r"[^\W\d_][^:]{1,30}:(?: |\Z)")
 
 def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
     for match in _SHOWN.finditer(text):
-        shown = match[0].strip().rstrip(_HYPHEN)
+        shown = match[1].strip()
         if not shown:
             continue
         first = match.start() + match[0].index(shown[0])
@@ -261,7 +263,7 @@ def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
         is_wide = right - left > _WIDE * height * len(shown) and len(shown) > 1
         parts = _parts_of_line(page, shown, first, height) if is_wide else ()
         is_bold = len(shown) <= _LONGEST_BOLD and _is_bold(page, first) and _is_bold(page, last)
-        yield PrintedLine(" ".join(_spelled(shown).split()), height, is_bold, top, parts)
+        yield PrintedLine(" ".join(_spelled(shown + (match[2] or "")).split()), height, is_bold, top, parts)
 
 
 _LONGEST_BOLD = 100
@@ -298,11 +300,17 @@ def _parts_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> 
 
 _PDFIUM = Lock()  # pdfium is not made for threads
 _HYPHENS = re.compile(f"[{_HYPHEN}](?:\r?\n)?")
+_OWN_BREAK = re.compile(r"(?<!\r)\n[ \t]*\r\n")  # drawn by the page, before that of pdfium
 
 
 def _cleaned(text: str) -> str:
-    """Text of pdfium, which marks a hyphen at the end of a line."""
-    lines = clean(_HYPHENS.sub("-\n", text)).replace(PAGE_BREAK, "\n").split("\n")
+    r"""Text of pdfium, which marks a hyphen at the end of a line.
+
+    >>> _cleaned("Each deliv\ufffeery is\n \r\nweighed.")
+    'Each deliv-\nery is\nweighed.'
+    """
+    text = _OWN_BREAK.sub("\n", _HYPHENS.sub("-\n", text))
+    lines = clean(text).replace(PAGE_BREAK, "\n").split("\n")
     return "\n".join(map(str.rstrip, lines)).strip()
 
 
@@ -383,9 +391,10 @@ class _Page:
         is_spaced = word.is_spaced or not self._has_spaces or _MARKER.fullmatch(last.text) is not None
         return is_spaced and _is_close(last, word)
 
-    def text_between(self, top: float, bottom: float) -> str:
-        """The text whose middle is between two heights, in the order of the page."""
+    def text_between(self, top: float, bottom: float, *, left: float = -np.inf, right: float = np.inf) -> str:
+        """The text whose middle is between two heights and two sides, in the order of the page."""
         is_inside = (top <= self._centres) & (self._centres < bottom)
+        is_inside &= (left <= self._middles) & (self._middles < right)
         return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
     def text_in(self, box: tuple[float, float, float, float]) -> str:
@@ -630,13 +639,13 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     if len(page.edges) > _MOST_EDGES:
         return parts, None
     top = page.box[1]
-    tables: list[tuple[float, float, _Ruled | str]] = [
-        (each.bbox[1], each.bbox[3], _ruled(page, each)) for each in TableFinder(page).tables
+    tables: list[tuple[float, float, _Ruled | str, tuple[float, float]]] = [
+        (each.bbox[1], each.bbox[3], _ruled(page, each), each.bbox[::2]) for each in TableFinder(page).tables
     ]
-    tables += _lined_tables(page, produced)
+    tables += [(*each, (-np.inf, np.inf)) for each in _lined_tables(page, produced)]
     lines = _running(page.text_between(top, page.box[3] + 1))
     ended: _Ended | None = None
-    for start, end, table in sorted(tables, key=lambda each: each[:2]):
+    for start, end, table, (left, right) in sorted(tables, key=lambda each: each[:2]):
         if start < top:
             continue
         before = page.text_between(top, start)
@@ -647,7 +656,8 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
             )
             markdown, last = _ruled_markdown(table, produced, rest_of=rest_of)
         if markdown:
-            parts += [(before, False), (markdown, True)]
+            beside = [page.text_between(start, end, right=left), page.text_between(start, end, left=right)]
+            parts += [(before, False), (beside[0], False), (markdown, True), (beside[1], False)]
             ended = last and last._replace(lines=lines)
             top = end
     below = page.text_between(top, page.box[3] + 1)

@@ -39,6 +39,11 @@ def rejoined(pages: Sequence[str]) -> list[str]:
     >>> rejoined(["Its capa-\\nbilities set a price-\\ndetermining limit. The price is a determining factor."])
     ['Its capabilities\\nset a price-determining\\nlimit. The price is a determining factor.']
     """
+    pages = [*pages]
+    for at, (page, after) in enumerate(pairwise(pages)):
+        rest = re.match(r"[^\W\d_A-Z]\S*\s?", after)
+        if rest and page.endswith(("-", _SOFT)) and page[-2:-1].isalpha():  # a word that is divided between the pages
+            pages[at : at + 2] = f"{page}\n{rest[0].rstrip()}", after[rest.end() :]
     divided = [at for at, page in enumerate(pages) if _END.search(page)]
     if not divided:
         return [page.replace(_SOFT, "") for page in pages]
@@ -63,18 +68,19 @@ def rejoined(pages: Sequence[str]) -> list[str]:
         if second in _JOINS and mark != _SOFT and not rest.strip(",;"):
             return match[0].replace(CELL_BREAK, " ")
         is_compound = f"{first}-{second}" in compounds or (words[first] > 0 and words[second] > 0)
+        is_number = left[-1].isdigit() and right[0].isdigit()
+        mark = "-" if mark == _SOFT and is_number else mark
         is_joined = mark == _SOFT or words[first + second] > 0 or not (is_compound or _keeps_hyphen(left, right))
         end = match[0][-1] if match[0][-1].isspace() else ""
         return f"{left}{'' if is_joined else mark}{right}{rest}{end if is_cell or not end else chr(10)}"
 
-    pages = [*pages]
     for at in divided * 2:  # a word may be divided twice
         pages[at] = _SPLIT.sub(whole, pages[at])
     return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
 
 
 _EDGE = 3  # lines at the top and at the bottom of a page
-_NUMBER = re.compile(r"\d{1,5}")
+_NUMBER = re.compile(r"\d{1,5}|\b[ivx]{1,7}\b")
 _MOST_NUMBERS = 6  # in a line
 _OFTEN = 3  # pages
 _FEWEST = 3  # words of a running line with a number that grows: "Step 2" is a heading
@@ -107,21 +113,33 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     numbers = {sign for sign in counts if _is_number_of_page(*sign)}
     titled = _titled(pages, edges, {offset for _, offset in numbers}) if numbers else {}
     running.update(sign for sign in numbers if sign[1] in titled.values())
+    named = {line for line, _ in running & numbers if line != "#"}  # "page #", by Roman numerals on the first pages
+    running.update(sign for sign in numbers if sign[0] in named)
     if not running:
         return [*pages]
     seen: set[tuple[str, int | None]] = set()
-    kept = []
+    kept, above = list[str](), list[str]()
     for at, (page, signs) in enumerate(zip(pages, edges, strict=True)):
         lines = page.split("\n")
         for place, each in signs.items():
             own = running.intersection(each)
             if (at, place) in titled or (own and (own & seen or any(_is_number_of_page(*sign) for sign in own))):
                 lines[place] = ""
+            elif own and kept and _parts_sentence(kept[-1], lines, place):
+                above.append(lines[place])
+                lines[place] = ""
             elif own:
                 lines[place] = f"\n{lines[place]}\n"
             seen |= own
         kept.append(re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n"))
-    return kept
+    return ["\n\n".join([*above, kept[0]]), *kept[1:]]
+
+
+def _parts_sentence(before: str, lines: Sequence[str], place: int) -> bool:
+    """Whether the first line of a page stands between the two parts of a sentence that begins on the page before."""
+    is_first = not any(line.strip() for line in lines[:place])
+    rest = next((line.strip() for line in lines[place + 1 :] if line.strip()), "")
+    return is_first and rest[:1].islower() and before[-1:] not in {*".!?:|"}
 
 
 def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
@@ -138,9 +156,23 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[st
         if len(words) >= _FEWEST and line[-1] in ".!?;,:":
             continue
         numbers = list(_NUMBER.finditer(line))[:_MOST_NUMBERS]
-        own = [(f"{line[: each.start()]}#{line[each.end() :]}", int(each[0]) - page) for each in numbers]
-        is_title = len(words) >= _FEWEST or _PAGE_WORDS.issuperset(words)
-        yield place, [*([(line, None)] if words else []), *(own if is_title else [])]
+        own = [(f"{line[: each.start()]}#{line[each.end() :]}", _number(each[0]) - page) for each in numbers]
+        is_title = len(words) >= _FEWEST
+        yield (
+            place,
+            [*([(line, None)] if words else []), *(sign for sign in own if is_title or _is_number_of_page(*sign))],
+        )
+
+
+def _number(text: str) -> int:
+    """The value of digits or of a Roman numeral."""
+    if text.isdecimal():
+        return int(text)
+    values = [_ROMAN[sign] for sign in text]
+    return sum(-value if value < after else value for value, after in pairwise([*values, 0]))
+
+
+_ROMAN = {"i": 1, "v": 5, "x": 10}
 
 
 def _titled(
@@ -202,6 +234,7 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
+_MOST_LINES = 3  # of a heading
 _DEEPEST = 6
 
 
@@ -313,16 +346,18 @@ def _with_headings(
 ) -> str:
     places: dict[str, list[int]] = {}
     for number, each in enumerate(printed):
-        places.setdefault("".join(each.text.split()), []).append(number)
+        places.setdefault(_letters(each.text), []).append(number)
+    blocks = _blocks(printed, body, usual)
     shown: list[str] = []
     last = -2  # the printed line of the last one, and its level as a heading
     level = 0
     for text in page.split("\n"):
-        own = places.get("".join(text.split())) if text[:1] != "|" else None
+        own = places.get(_letters(text)) if text[:1] != "|" else None
         at = own.pop(0) if own else -2
         line = printed[at] if own is not None and at >= 0 else None
         before, level = level, 0
-        if line is not None and _is_heading(line, body):
+        is_heading = at not in blocks and not _goes_on(printed, at, usual)
+        if line is not None and is_heading and _is_heading(line, body):
             numbered = _NUMBERED.match(line.text)
             rank = ranks.index((-_size(line), not line.is_bold))
             level = min(_DEEPEST, 1 + rank + (numbered[1].count(".") if numbered else 0))
@@ -336,6 +371,31 @@ def _with_headings(
             shown += ["", *_parted(line, text)] if is_new or (line and line.parts) else [text]
         last = at
     return re.sub(r"\n{3,}", "\n\n", "\n".join(shown)).strip("\n")
+
+
+def _blocks(printed: Sequence[PrintedLine], body: tuple[float, bool], usual: float) -> set[int]:
+    """The lines that look like headings of more than three lines: an address or a list of values in bold."""
+    blocks: list[list[int]] = [[]]
+    for at, line in enumerate(printed):
+        is_rest = at > 0 and _size(line) == _size(printed[at - 1]) and _gap(printed, at) < usual + _WIDER
+        if not is_rest or not _is_heading(line, body):
+            blocks.append([])
+        if _is_heading(line, body):
+            blocks[-1].append(at)
+    return {at for block in blocks if len(block) > _MOST_LINES for at in block}
+
+
+def _goes_on(printed: Sequence[PrintedLine], at: int, usual: float) -> bool:
+    """Whether the next line goes on with the sentence of a line, as after bold words in a paragraph."""
+    rest = printed[at + 1] if at + 1 < len(printed) else None
+    if rest is None or rest.is_bold or not rest.text[:1].islower():
+        return False
+    return rest.height * _LARGER > printed[at].height and 0 < _gap(printed, at + 1) < usual + _WIDER
+
+
+def _letters(text: str) -> str:
+    """A line without spaces and hyphens: where words are divided, the page and its text differ in these."""
+    return _HYPHEN.sub("", "".join(text.split()))
 
 
 def _parted(line: PrintedLine | None, text: str) -> list[str]:

@@ -602,7 +602,7 @@ def _flat(row: Row | Flaw) -> Row | Flaw:
     if isinstance(row, Flaw):
         return row
     try:
-        return Row(row.number, {path.replace(".", " "): value for path, value in leaves(row.columns)})
+        return Row(row.number, {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)})
     except ValueError as error:
         return Flaw(row.number, str(error))
 

@@ -651,8 +651,10 @@ class Grid:
     """A table with one text per row and column: spans are filled in both directions.
 
     Rows above the header with one text are captions. Leading rows of labels are one header, read from top to bottom. Without
-    marked labels the first row is the header, unless it has values or only its first cell is marked. A row with one text names
-    a section; each row below has that as its first cell, until the next section or a total. After the last row it is a note.
+    marked labels the first row is the header, unless it has values or only its first cell is marked. Names with one value each
+    above a wider header are captions, too, and the first is a cell of each row. A row with one text names a section; each row
+    below has that as its first cell, until the next section or a total. After the last row it is a note. If sentences stand
+    below most rows, each is the last cell of the row above it.
 
     Parameters
     ----------
@@ -689,6 +691,9 @@ class Grid:
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
+        pairs = _pairs_above(full[first:])
+        about = _line(full[first]) if pairs else ""
+        first += pairs
         self.captions = [_line(row) for row in full[:first]]
         filled = sorted({at for row in table for at, cell in row.items() if cell.text})
         form = [[row[at] for at in filled] for row in full[first:]]
@@ -699,9 +704,13 @@ class Grid:
         size = 0 if is_form else _head_size(full[first:])
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
-        self.rows, self.notes = _in_sections(full[first + size :])
+        body, remarks = _with_remarks(full[first + size :])
+        self.rows, self.notes = _in_sections(body, about)
         if self.rows and len(self.rows[0]) > width:
             self.head.insert(0, "")
+        if remarks:
+            self.head.append("")
+            self.rows = [[*row, remark] for row, remark in zip(self.rows, remarks, strict=True)]
 
     def markdown(self) -> str:
         """The captions, the table and the notes, with empty lines between; empty without text."""
@@ -810,7 +819,20 @@ def _is_line(row: Sequence[Cell]) -> bool:
 
 
 def _line(row: Sequence[Cell]) -> str:
-    return " ".join(cell.text for cell in _texts(row))
+    """The text of a caption: a title, or a name and its value."""
+    name, *values = [cell.text for cell in _texts(row)]
+    return " ".join([f"{name.rstrip(':')}:" if values else name, *values])
+
+
+def _pairs_above(table: Sequence[Sequence[Cell]]) -> int:
+    """How many rows of a name and its value, as in statements of accounts, stand above a header of at least three labels."""
+    is_pair = [bool(row[0].text) and sum(bool(cell.text) for cell in row) == 2 for row in table]
+    size = is_pair.index(False) if False in is_pair else 0
+    head, *rows = [_texts(row) for row in table[size:]] or [[]]
+    has_labels = len(head) >= _FEWEST_COLUMNS and not any(map(_is_datum, head))
+    has_values = any(map(_is_datum, chain.from_iterable(rows)))
+    are_named = all(row[0].text.endswith(":") for row in table[:size])
+    return size if rows and has_labels and (are_named or (has_values and size > 1)) else 0
 
 
 def _joined(column: Iterable[Cell]) -> str:
@@ -819,14 +841,14 @@ def _joined(column: Iterable[Cell]) -> str:
 
 
 _MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
-_DATUM = re.compile(  # a date, an address, a phone number, a box to tick
+DATUM = re.compile(  # a date, an address, a phone number, a box to tick
     r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*"
     r"|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
 )
 
 
 def _is_datum(cell: Cell) -> bool:
-    return (is_value(cell.text) and not is_year(cell.text)) or _DATUM.fullmatch(cell.text) is not None
+    return (is_value(cell.text) and not is_year(cell.text)) or DATUM.fullmatch(cell.text) is not None
 
 
 def _head_size(table: Sequence[Sequence[Cell]]) -> int:
@@ -838,8 +860,8 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     if not size and (
         first[0].is_head
         or first[0].text.endswith(":")
-        or any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first)
         or any(map(_is_datum, first))
+        or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
         or _are_pairs(table)
     ):
         return 0
@@ -849,6 +871,12 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
             break
         size += 1  # a label over several columns stands above further labels
     return size
+
+
+def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether at least two columns hold data alone, which a row of words above names."""
+    columns = ([cell for cell in column if cell.text] for column in zip(*rows, strict=True))
+    return sum(bool(column) and all(map(_is_datum, column)) for column in columns) > 1
 
 
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
@@ -865,7 +893,13 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
     names = [cell for row in table for cell in row[::2] if cell.text]
     values = [column[1:] for column in zip(*table, strict=True)][1::2]
     is_even = width >= _FEWEST_IN_FORM and not width % 2
-    if not is_even or len(_texts(names)) != len({cell.text for cell in names}) or any(map(_is_datum, names)):
+    is_spanned = any(left is right and left.text for row in table for left, right in pairwise(row))
+    if (
+        not is_even
+        or is_spanned
+        or len(_texts(names)) != len({cell.text for cell in names})
+        or any(map(_is_datum, names))
+    ):
         return False
     is_mixed = any(0 < sum(map(_is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
     return is_mixed or any(map(_is_datum, table[0][1::2])) or all(cell.text.endswith(":") for cell in names)
@@ -879,19 +913,47 @@ def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
     return all(cell.is_head for cell in _texts(row)) and (is_first or not _is_line(row))
 
 
-def _in_sections(table: Sequence[Sequence[Cell]]) -> tuple[list[list[str]], list[str]]:
-    """The texts of the rows, each after that of its section if there are sections, and the sections without rows."""
+def _with_remarks(table: Sequence[Sequence[Cell]]) -> tuple[list[Sequence[Cell]], list[str]]:
+    """The rows without the sentences below them, and the one of each row; none if they stand below less than half of the rows."""
+    rows: list[Sequence[Cell]] = []
+    remarks: list[str] = []
+    for row in table:
+        if rows and not _is_line(rows[-1]) and _is_remark(row) and not remarks[-1]:
+            remarks[-1] = _line(row)
+        else:
+            rows.append(row)
+            remarks.append("")
+    remarks = [remark for row, remark in zip(rows, remarks, strict=True) if not _is_line(row)]
+    count = sum(map(bool, remarks))
+    return (rows, remarks) if count > 1 and 2 * count >= len(remarks) else ([*table], [])
+
+
+def _is_remark(row: Sequence[Cell]) -> bool:
+    return (
+        len(row) > 1
+        and _is_line(row)
+        and row[0].text.endswith((".", "!", "?"))
+        and len(row[0].text.split()) > _MOST_LABEL_WORDS
+    )
+
+
+def _in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[list[str]], list[str]]:
+    """The texts of the rows, each after that of its section if there are sections, and the sections without rows.
+
+    ``about`` is that of all rows.
+    """
     rows: list[tuple[str, list[str]]] = []
-    names: list[str] = []
+    above = [about] if about else []
+    names = above
     is_new = False
     for row in table:
         if len(row) > 1 and _is_line(row):
             name = _line(row).rstrip(":")
-            names = [*names, name] if is_new else [name]
+            names = [*(names if is_new else above), name]
             is_new = True
         else:
             rows.append((": ".join(names), [cell.text for cell in row]))
-            names = [] if _END_OF_SECTION.match(row[0].text) else names
+            names = above if _END_OF_SECTION.match(row[0].text) else names
             is_new = False
     has_sections = any(name for name, _ in rows)
     return [[name, *texts] if has_sections else texts for name, texts in rows], names if is_new else []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 from email.message import EmailMessage
 from functools import cache
+from itertools import pairwise
 
 import pyarrow as pa
 from pyarrow import ipc, parquet
@@ -158,6 +160,7 @@ ORG = """#+TITLE: kanu01
 #+AUTHOR: kanu02
 * TODO kanu03
 :PROPERTIES:
+:CUSTOM_ID: a
 :kanu04: kanu05
 :END:
 kanu06 *kanu07* [[http://a][kanu08]] [fn:1]
@@ -231,6 +234,32 @@ kanu18 = { kanu19 = "kanu20" }
 "kanu21.a" = 2024-03-05
 # kanu22
 '''
+MHTML = """From: <Saved by Blink>
+Snapshot-Content-Location: http://kanu02.org/
+Subject: The page
+Date: Tue, 5 Mar 2024 09:30:00 -0000
+MIME-Version: 1.0
+Content-Type: multipart/related; boundary="b"
+
+--b
+Content-Type: text/html; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+<html><head><title>kanu04</title></head><body><h1>kanu05</h1><p>The kanu06 is =
+caf=C3=A9.</p>
+<table><tr><th>Name</th><th>Year</th></tr><tr><td rowspan=3D2>Orlen</td><td>1900</td></tr><tr><td>1901</td></tr></table>
+</body></html>
+
+--b
+Content-Type: image/png
+
+x
+--b--
+"""
+XML = """<?xml version="1.0"?><!-- kanu01 --><feed xmlns="a" xmlns:x="b" x:lang="kanu02"><channel><about>kanu03</about>
+<entry id="kanu04"><name>kanu05</name><note><![CDATA[<p>kanu06</p><br>kanu07]]></note><price unit="kanu08">kanu09</price></entry>
+<entry id="kanu10"><note>kanu11 <b>kanu12</b> kanu13</note><x:mark>kanu14</x:mark><x:mark>kanu15</x:mark></entry></channel>
+</feed>"""
 INI = """; kanu01
 
 # kanu02
@@ -384,6 +413,7 @@ def sources() -> dict[str, str]:
         "log": LOG,
         "mbox": f"{_BORDER}{mail.as_string()}\n{_BORDER}From: kanu20\nTo: b\n\nkanu21\n",
         **{name: flat(kind, cells[name], meta=_META) for name, kind in kinds.items()},
+        "mhtml": MHTML,
         "org": ORG,
         "properties": PROPERTIES,
         "rst": RST,
@@ -393,6 +423,7 @@ def sources() -> dict[str, str]:
         "toml": TOML,
         "vtt": VTT,
         "wikitext": WIKITEXT,
+        "xml": XML,
         "yaml": YAML,
     }
 
@@ -408,4 +439,69 @@ def files() -> dict[str, bytes]:
     with ipc.new_file(batches, table.schema) as writer:
         writer.write_table(table)
     texts = {name: packed(text) if name.startswith("od") else text.encode() for name, text in sources().items()}
-    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue()}
+    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue(), "msg": outlook()}
+
+
+def ole(streams: dict[str, bytes]) -> bytes:
+    """An OLE file with these streams; a path has folders."""
+    names = sorted({"/".join(path.split("/")[:depth]) for path in streams for depth in range(1, path.count("/") + 2)})
+    inner = {
+        folder: [at for at, name in enumerate(names, 1) if name.rpartition("/")[0] == folder] for folder in ("", *names)
+    }
+    beside = {at: after for own in inner.values() for at, after in pairwise(own)}
+    free, end = 0xFFFFFFFF, 0xFFFFFFFE
+    small, links, large = b"", list[int](), list[tuple[str, bytes]]()
+    places: dict[str, int] = {}
+    for name, data in streams.items():
+        if len(data) >= 4096:
+            large.append((name, data))
+            continue
+        places[name], count = len(links), max(1, -(-len(data) // 64))
+        links += [*range(len(links) + 1, len(links) + count), end]
+        small += data.ljust(64 * count, b"\0")
+    parts = [struct.pack(f"<{len(links)}I", *links), small, *(data for _, data in large)]
+    table, firsts = [0xFFFFFFFD], []
+    size = -(-128 * (len(names) + 1) // 512)
+    for count in (size, *(-(-len(part) // 512) for part in parts)):
+        firsts.append(len(table) if count else end)
+        table += [*range(len(table) + 1, len(table) + count), end] if count else []
+    places |= {name: first for (name, _), first in zip(large, firsts[3:], strict=True)}
+
+    def entry(name: str, kind: int, links: tuple[int, int], start: int, length: int) -> bytes:
+        text = name.encode("utf-16-le")
+        shape = struct.pack("<HBBIII", len(text) + 2, kind, 1, free, *links)
+        return text.ljust(64, b"\0") + shape + bytes(36) + struct.pack("<IQ", start, length)
+
+    tree = [entry("Root Entry", 5, (free, (inner[""] or [free])[0]), firsts[2], len(small))]
+    for at, name in enumerate(names, 1):
+        around = beside.get(at, free), (inner[name] or [free])[0]
+        size = len(streams.get(name, b""))
+        tree.append(entry(name.rpartition("/")[2], 2 if name in streams else 1, around, places.get(name, 0), size))
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(10)
+    head += struct.pack("<8I109I", 1, firsts[0], 0, 4096, firsts[1], 1, end, 0, 0, *[free] * 108)
+    sectors = [struct.pack("<128I", *table, *[free] * (128 - len(table))), b"".join(tree), *parts]
+    return head + b"".join(part.ljust(-(-len(part) // 512) * 512, b"\0") for part in sectors)
+
+
+def outlook(**more: bytes) -> bytes:
+    """A message of Outlook with a recipient, an attachment and a message in it."""
+    first, attached = "__recip_version1.0_#00000000/", "__attach_version1.0_#00000000/"
+    inner = "__attach_version1.0_#00000001/"
+    sent = struct.pack("<IIQ", 0x00390040, 6, 133541082000000000)
+    texts = {"0037": "kanu01", "0C1A": "Ann kanu02", "5D01": "a@b.example", f"{first}3001": "kanu05"}
+    texts |= {"1000": "kanu03 é\r\n\r\n" + "kanu04 " * 1_000, f"{first}39FE": "c@b.example"}
+    texts |= {f"{attached}3707": "kanu06.txt", f"{attached}370E": "text/plain"}
+    texts |= {f"{inner}3701000D/0037": "kanu07", f"{inner}3701000D/1000": "kanu08"}
+
+    def path(name: str) -> str:
+        folder, _, last = name.replace("3701000D", "__substg1.0_3701000D").rpartition("/")
+        return f"{folder}/__substg1.0_{last}".lstrip("/")
+
+    streams = {f"{path(name)}001F": text.encode("utf-16-le") for name, text in texts.items()}
+    streams |= {
+        "__properties_version1.0": bytes(32) + sent,
+        f"{first}__properties_version1.0": bytes(8) + struct.pack("<III4x", 0x0C150003, 6, 1),
+        f"{attached}__substg1.0_37010102": b"kanu09",
+        f"{inner}__substg1.0_3701000D/__properties_version1.0": bytes(24),
+    }
+    return ole(streams | more)

@@ -379,6 +379,7 @@ _STATES = ("TODO", "DONE", "NEXT", "WAITING", "CANCELLED")
 _TODO = re.compile(rf"(?:(?:{'|'.join(_STATES)})\s+)?(?:\[#\w\]\s+)?(.*?)(?:\s+(:[\w@:]+:))?\s*")
 _KEYWORD = re.compile(r"#\+(\w+)(?:\[[^\]]*\])?:\s*(.*)", re.IGNORECASE)
 _BEGIN = re.compile(r"\s*#\+begin_(\w+)(?:\s+(.*))?", re.IGNORECASE)
+_OF_PROGRAM = re.compile(r"(?:CUSTOM_)?ID:", re.IGNORECASE)  # of links
 _DRAWER = re.compile(r"\s*:(\w+):\s*")
 _END = re.compile(r"\s*:END:\s*", re.IGNORECASE)
 _ORG_LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
@@ -453,7 +454,8 @@ class _Org:
         if (drawer := _DRAWER.fullmatch(line)) and self._lines.has_more(_END):
             inner = self._lines.until(_END)
             if drawer[1].upper() == "PROPERTIES":
-                return iter([item(each.strip().lstrip(":")) for each in inner if each.strip()])
+                named = (each.strip().lstrip(":") for each in inner if each.strip())
+                return iter([item(each) for each in named if not _OF_PROGRAM.match(each)])
             self._lines.unread[f"drawer {drawer[1]}"] += bool(inner)
             return iter(())
         if bare.startswith(": "):

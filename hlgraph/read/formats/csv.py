@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 from hlgraph.errors import ReadError
 from hlgraph.read.content import Origin, ReadFailure, without_gz
@@ -29,10 +30,12 @@ from hlgraph.read.rows import (
     table_documents,
     too_long,
 )
+from hlgraph.read.tables import DATUM, is_value, is_year
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
 _MOST_ABOVE = 20  # lines above a header
+_FEWEST_NAMES = 3  # numbers that may be the names of columns
 _SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 _LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
@@ -171,17 +174,25 @@ def _csv_rows(
         reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True, skipinitialspace=has_blanks)
         header = [name.strip() for name in next(reader)]
         while len(above) < _MOST_ABOVE and mapping.is_table(header) and _is_above(header, lines, delimiter):
-            above += [": ".join(filter(None, header))] if any(header) else []
+            above += [": ".join(name.rstrip(":") for name in header if name)] if any(header) else []
             lines.start_row()
             header = [name.strip() for name in next(reader, ["", ""])]
     except _RowError as error:
         raise ReadError(origin.uri, f"its header {error}", error.mend) from error
     except csv.Error as error:
         raise ReadError(origin.uri, f"its header is not CSV ({error})") from error
+    is_table = mapping.is_table(header)
     named = [name for name in header if name]
-    if twice := {name for name in named if named.count(name) > 1}:
+    if not is_table and (twice := {name for name in named if named.count(name) > 1}):
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
-    return above, header, _rows_below(header, reader, lines, is_table=mapping.is_table(header))
+    if is_table and _are_data(header, [*csv.reader(lines.ahead(_MOST_ABOVE), delimiter=delimiter)]):
+        blank = [""] * len(header)
+        return (
+            above,
+            blank,
+            chain([Row(lines.number, _named(blank, header))], _rows_below(blank, reader, lines, is_table=True)),
+        )
+    return above, header, _rows_below(header, reader, lines, is_table=is_table)
 
 
 def _above(lines: _CsvLines) -> tuple[list[str], str]:
@@ -222,6 +233,33 @@ def _is_above(row: list[str], lines: _CsvLines, delimiter: str) -> bool:
     return len(below) > 1 and len({len(cells) for cells in below[:-1]}) == 1
 
 
+def _are_data(first: list[str], rows: list[list[str]]) -> bool:
+    """Whether the first row is one of the data: with a date, address or number that no header has.
+
+    Numbers above numbers may be names in a row (1, 2, 3), years may be names anywhere.
+    """
+    columns = [[cell for cell in column if cell] for column in zip(*rows, strict=False)]
+    of_data = [(name, cells) for name, cells in zip(first, columns, strict=False) if name and cells]
+    if any(all(map(DATUM.fullmatch, (name, *cells))) for name, cells in of_data):
+        return True
+    numbers = [(name, cells) for name, cells in of_data if all(map(is_value, cells))]
+    names = [name for name, _ in numbers if is_value(name) and not is_year(name)]
+    are_words = len(numbers) < len(of_data) or any(name in cells for name, cells in numbers)
+    return 0 < len(names) == len(numbers) and are_words and (len(names) < _FEWEST_NAMES or not _ascend(names))
+
+
+def _ascend(names: list[str]) -> bool:
+    numbers = [float(name) if re.fullmatch(r"-?\d+(?:\.\d+)?", name) else 0.0 for name in names]
+    return all(left < right for left, right in pairwise(numbers))
+
+
+def _named(header: list[str], cells: list[str]) -> dict[str, str]:
+    """The cells of a row of a table by the names of its columns; the unnamed ones and those with one name have a place, too."""
+    counts = Counter(header)
+    names = (name if name and counts[name] == 1 else f"{name}\0{at}" for at, name in enumerate(header))
+    return dict(zip(names, cells, strict=True))
+
+
 def _width(line: str) -> int:
     return 1 + max(map(line.count, _DELIMITERS))
 
@@ -229,9 +267,6 @@ def _width(line: str) -> int:
 def _rows_below(
     header: list[str], reader: Iterator[list[str]], lines: _CsvLines, *, is_table: bool
 ) -> Iterator[Row | Flaw]:
-    names = (
-        [name or f"\0{at}" for at, name in enumerate(header)] if is_table else header
-    )  # a table keeps unnamed columns
     while True:
         number = lines.start_row()
         try:
@@ -244,7 +279,7 @@ def _rows_below(
             yield Flaw(number, f"is not CSV ({error})")
         else:
             if len(cells) == len(header) and any(cells):
-                yield Row(number, dict(zip(names, cells, strict=True)))
+                yield Row(number, _named(header, cells) if is_table else dict(zip(header, cells, strict=True)))
             elif any(cells):
                 reason = f"has {len(cells)} cells, the header has {len(header)}"
                 yield Flaw(number, reason, "quote the cells that hold a delimiter")

@@ -90,6 +90,7 @@ class _Style(NamedTuple):
     depth: int = 0  # of its items, though each level may have a list of its own
     is_hidden: bool = False
     is_title: bool = False
+    is_entry: bool = False  # of the table of contents
 
 
 _NO_STYLE = _Style()
@@ -102,6 +103,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
         ancestor: BaseStyle | None = style
         level, number, list_level, depth, is_hidden = 0, "", None, 0, False
         is_title = style.name == "Title"
+        is_entry = _ENTRY.fullmatch(str(style.name or "")) is not None
         for _ in range(10):  # in a damaged file a style may be its own ancestor
             if ancestor is None:
                 break
@@ -118,11 +120,13 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
                 list_level = int(place) if place in _LIST_LEVELS else None
             is_hidden = is_hidden or is_on(child(ancestor.element, "rPr", "vanish"))
             ancestor = getattr(ancestor, "base_style", None)
-        styles[style.style_id] = _Style(level, number, list_level, depth, is_hidden, is_title)
+        styles[style.style_id] = _Style(level, number, list_level, depth, is_hidden, is_title, is_entry)
     return styles
 
 
 _LIST_LEVELS = tuple("012345678")
+_ENTRY = re.compile(r"toc \d|table of figures", re.IGNORECASE)
+_TAB = re.compile(r"\t(?=[^\t]*\Z)")
 _WRAPPERS = ("customXml", "ins", "moveTo", "sdt", "sdtContent", "smartTag")
 _NOTES = ("footnote", "endnote")
 _BLOCKS = ("p", "tbl", "altChunk")
@@ -305,6 +309,8 @@ class _Reader:
             label = self._numbers.label(number, level)
         if not text:
             return "", False
+        if style.is_entry:  # with its tab as dots, as it is drawn, it is no statement
+            text = _TAB.sub(" ...... ", text)
         if style.level:
             title = clean_title(f"{label} {text}" if label else text)
             self.title = self.title or (clean(title) if style.is_title else "")

@@ -140,7 +140,7 @@ def main_text(
             _mark_quotes(tree)
         _simplify(tree, produced)
         main = next((part for find in BODY_XPATH for part in find(tree)), None)
-        if is_whole or main is None:
+        if is_whole or main is None or _is_one_of_many(main):
             _make_article(tree)
         _free(tree.find("body") if main is None else main)
         if is_whole:
@@ -163,6 +163,11 @@ def main_text(
         else _title(guess, clean_title(clean(declared)))
     )
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
+
+
+def _is_one_of_many(part: HtmlElement) -> bool:
+    """Whether a part is an article beside others, as on the first page of a blog or of a shop."""
+    return part.tag == "article" and any(each.tag == "article" for each in part.itersiblings())
 
 
 def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]:
@@ -557,14 +562,20 @@ def _simplify_one(element: HtmlElement) -> None:
     # The second: an element of a component, or of a vocabulary such as inline XBRL.
     is_label = tag == "button" and re.fullmatch(r"h[1-6]", str(element.getparent().tag))
     is_in_code = tag in _IN_CODE and next(element.iterancestors("code"), None) is not None
-    is_free = is_label or is_in_code or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
+    # with links, headings look like a menu to the extraction
+    is_anchor = tag == "a" and (not element.get("href") or next(element.iterancestors(*_HEADINGS), None) is not None)
+    is_free = is_label or is_in_code or is_anchor or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
     if tag in _TEXT_OF:
         text = _TEXT_OF[tag](element)
         for child in list(element):
             element.remove(child)
         element.text = text
         element.tag = _STRIPPED
-    elif tag in _CONTAINERS or ((is_free or tag in _PARAGRAPHS) and any(child.tag in _BLOCKS for child in element)):
+    elif tag in _CONTAINERS or (
+        any(each.tag in _HEADINGS for each in element.iter())
+        if tag == "header"
+        else (is_free or tag in _PARAGRAPHS) and any(child.tag in _BLOCKS for child in element)
+    ):
         element.tag = "div"
     elif tag in _PARAGRAPHS or (tag == "footer" and any(each.tag == "blockquote" for each in element.iterancestors())):
         element.tag = "p"

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, item, joined_items
+from hlgraph.read.formats._blocks import Unread, document_of, heading, joined_items
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.notation import list_item
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document, MetadataValue
@@ -73,6 +74,7 @@ class _Group:
     is_hidden: bool = False
     is_table: bool = False
     level: int = 0
+    depth: int = 0  # of an item of a list
     is_item: bool = False
 
 
@@ -275,7 +277,7 @@ class _Reader:
         group = self._group
         number = value or 0
         if word == "pard":
-            group = replace(group, level=0, is_item=False, is_table=False)
+            group = replace(group, level=0, depth=0, is_item=False, is_table=False)
         elif word == "s":
             is_named = group.target in ("styles", "style")
             group = (
@@ -285,6 +287,8 @@ class _Reader:
             )
         elif word == "outlinelevel":
             group = replace(group, level=number + 1 if number < 9 else 0)
+        elif word == "ilvl":
+            group = replace(group, depth=max(0, number))
         elif word in ("ls", "pn"):
             group = replace(group, is_item=True)
         elif word == "intbl":
@@ -293,14 +297,12 @@ class _Reader:
             group = replace(group, font=number)
         elif word == "uc":
             group = replace(group, skip=max(0, min(number, 8)))
-        elif word in ("v", "deleted"):
-            group = replace(group, is_hidden=value != 0)
+        elif word in ("v", "deleted", "plain"):
+            group = replace(group, is_hidden=word != "plain" and value != 0)
         elif word == "fcharset" and group.target == "font":
             self.state.charsets[group.font] = _CHARSETS.get(number, "")
         elif word in ("ansicpg", "mac"):
             self.state.encoding = _codec(f"cp{number}" if word == "ansicpg" else "mac_roman")
-        elif word == "plain":
-            group = replace(group, is_hidden=False)
         else:
             return False
         self._group = group
@@ -322,7 +324,7 @@ class _Reader:
         if self._group.level:
             text = heading(f"{marker} {text}", self._group.level)
         elif text and (self._group.is_item or marker):
-            text = item(text, marker=marker if _NUMBER.fullmatch(marker) else "-")
+            text = list_item(text, marker if _NUMBER.fullmatch(marker) else "", level=self._group.depth)
         if text:
             self.state.blocks.append(text)
 

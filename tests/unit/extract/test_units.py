@@ -363,6 +363,13 @@ def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
     assert texts(text) == ["Contents of the guide to the pumps", "It pumps oil... every day."]
 
 
+@pytest.mark.parametrize("heading", ["Contents", "Table of Contents", "Inhaltsverzeichnis", "Sommaire"])
+def test_lines_with_the_numbers_of_pages_below_the_heading_of_contents_are_no_statements(heading: str) -> None:
+    listed = f"# {heading}\n\n1 Why a mill? 1\n\n2 Wheels 12\n\nPreface vii\n\nAda Falk wrote it."
+    assert texts(listed) == [f"{heading}: Ada Falk wrote it."]
+    assert texts("# Parts\n\nWheels 12") == ["Parts: Wheels 12"]
+
+
 @pytest.mark.parametrize(
     ("written", "stated"),
     [

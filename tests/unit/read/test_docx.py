@@ -263,6 +263,14 @@ def test_a_heading_has_the_number_of_its_style(tmp_path: Path) -> None:
     assert text_of(tmp_path / "a.docx", word) == "# 4 Liability\n\n# 5 Term\n\n- First"
 
 
+def test_entries_of_a_table_of_contents_have_dots_and_so_are_no_statements(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.styles.add_style("toc 1", WD_STYLE_TYPE.PARAGRAPH)
+    word.add_paragraph("1\tLiability\t4", style="toc 1")
+    word.add_paragraph("Seal\t4")
+    assert text_of(tmp_path / "a.docx", word) == "1\tLiability ...... 4\n\nSeal\t4"
+
+
 def test_the_lead_in_of_a_list_stays_with_an_item_that_has_a_note(tmp_path: Path) -> None:
     note = "<w:footnote w:id='1'><w:p><w:r><w:footnoteRef/><w:t> Made by Orne.</w:t></w:r></w:p></w:footnote>"
     marked = "<w:r><w:t>Open the red valve.</w:t></w:r><w:r><w:footnoteReference w:id='1'/></w:r>"

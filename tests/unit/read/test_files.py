@@ -53,6 +53,8 @@ def test_every_format_has_one_reader_and_a_suffix() -> None:
         ),
         *(
             "mbox",
+            "mhtml",
+            "msg",
             "odp",
             "ods",
             "odt",
@@ -71,6 +73,7 @@ def test_every_format_has_one_reader_and_a_suffix() -> None:
             "wikitext",
         ),
         "xlsx",
+        "xml",
         "yaml",
     ]
     assert set(SUFFIXES.values()) == set(FORMATS)

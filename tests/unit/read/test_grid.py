@@ -86,6 +86,30 @@ def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     assert people.head == ["Name", "Born", "Town", "Age"]
 
 
+@pytest.mark.parametrize("mark", [":", ""])
+def test_names_with_values_above_a_header_are_captions_and_each_row_has_the_first(mark: str) -> None:
+    pairs = (f"Account{mark} | Bridge fund |  | ", f"From{mark} | 2009-03-01 |  | ")
+    table = grid(
+        *pairs, "Date | Name | Amount | Note", "2010-01-01 | Ada Falk | 100 | ", "2011-04-20 | Brask | -20 | rope"
+    )
+    assert table.captions == ["Account: Bridge fund", "From: 2009-03-01"]
+    assert table.head == ["", "Date", "Name", "Amount", "Note"]
+    assert table.rows[1] == ["Account: Bridge fund", "2011-04-20", "Brask", "-20", "rope"]
+    plain = ("Ada | Sarn |  | ", "Ben | Tolk |  | ", "Cas | Orlen | dry | old", "Dag | Sarn | wet | new")
+    assert grid(*plain).captions == []
+    assert grid("Region | Sales>3", "Town | May | June | July", "Sarn | 7 | 9 | 4").head[1] == "Sales May"
+
+
+def test_a_sentence_below_each_row_belongs_to_the_row_above() -> None:
+    said = ("The deck gave way on a dry day.", "Ice broke the second pier and closed the road.")
+    rows = ("1999 | Sarn | 6 hurt", f"{said[0]}>3", "2000 | Tolk | none", f"{said[1]}>3", "2001 | Orlen | none")
+    table = grid("Year | Town | Injuries", *rows, "NA: not known>3", heads=1)
+    assert table.head == ["Year", "Town", "Injuries", ""]
+    assert [row[-1] for row in table.rows] == [*said, ""]
+    assert table.notes == ["NA: not known"]
+    assert grid("Year | Town", "1999 | Sarn", f"{said[1]}>2", "2000 | Tolk", "2001 | Orlen").rows[1][0] == said[1]
+
+
 def test_years_can_be_a_header() -> None:
     assert grid("Item | 2022 | 2023", "Hub | 7 | 9").head == ["Item", "2022", "2023"]
 
@@ -138,6 +162,16 @@ def test_a_label_over_the_whole_width_below_the_header_names_a_section(width: in
     grid = Grid([*rows, [Cell("Crane"), *([Cell("9")] * (width - 1))]], produced=Produced(Origin("file:///a"), 1, 100))
     assert grid.head == ["", *names]
     assert [row[:3] for row in grid.rows] == [["Ships", "Berth", "12"], ["Cargo", "Crane", "9"]]
+
+
+def test_a_long_cell_above_columns_of_data_is_a_label() -> None:
+    table = grid("No. | Goods, period, class, lot and notes of each, if any | Count | Price", "1 | Rope | 3 | 60.00")
+    assert table.head[2:] == ["Count", "Price"]
+
+
+def test_a_value_over_several_columns_is_in_no_form() -> None:
+    table = grid("Due: 2026-03-02 |  | To pay: | 104.90", "Payee: | By transfer>3", "Name: | Ada Falk>3")
+    assert table.rows[1] == ["Payee:", "By transfer", "By transfer", "By transfer"]
 
 
 def test_a_long_cell_that_is_not_marked_is_no_label() -> None:

@@ -218,6 +218,19 @@ def test_headings_of_a_page_without_a_main_part_are_kept(tmp_path: Path, around:
     assert "Home" not in lines
 
 
+@pytest.mark.parametrize("link", ['<a id="s{0}"></a>{1}', '<a name="s{0}">{1}</a>', '<a href="{0}.html">{1}</a>'])
+@pytest.mark.parametrize("box", ["<div><div>{}</div></div>", "<header>{}</header>"])
+@pytest.mark.parametrize("part", ["<div>{}</div>", "<article>{}</article>", "{}"])
+def test_headings_that_are_links_or_their_targets_are_kept(link: str, box: str, part: str, tmp_path: Path) -> None:
+    """As DocBook, blogs and shops write them, in boxes."""
+    text = "".join(
+        f"<p>Bridge {n} is an important decision for a town, which pays for it over years.</p>" for n in "abcde"
+    )
+    parts = [part.format(f"{box.format('<h2>' + link.format(n, f'Bridge {n}') + '</h2>')}{text}") for n in range(6)]
+    lines = _body(f"<h1>Bridges</h1>{text}{''.join(parts)}", tmp_path).split("\n")
+    assert [line for line in lines if line[:2] == "##"] == [f"## Bridge {n}" for n in range(6)]
+
+
 @pytest.mark.parametrize(
     "beside",
     [

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import struct
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -18,15 +19,16 @@ from pptx import Presentation
 from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
+from hlgraph.extract import ChunkInput, LocalExtractor
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
 from hlgraph.read.content import Origin
 from hlgraph.records import Document
 
 KINDS = sorted(format_samples.files())
 TEXTS = sorted(format_samples.sources())
-MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "odp", "ods", "odt"})
-VALUES = {"ini", "properties", "toml", "yaml"}
-NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "srt", "vtt"}
+MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "mhtml", "odp", "ods", "odt"})
+VALUES = {"ini", "properties", "toml", "xml", "yaml"}
+NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "mhtml", "msg", "srt", "vtt"}
 
 
 def given(folder: Path, kind: str, data: bytes | str, name: str = "a") -> Path:
@@ -131,17 +133,19 @@ def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_ow
     [
         ("a.conf", b"words", "its suffix .conf has no reader", "if it is plain text, add --format text"),
         ("a.doc", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as DOCX"),
-        ("a.msg", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as EML"),
+        ("a.msg", b"\xd0\xcf\x11\xe0", "is a damaged file of Outlook", "save it again in Outlook"),
+        ("b.msg", b"From: a\nTo: b\n\nc", "is no message of Outlook", "check its suffix"),
         ("a.pst", b"!BDN", "its suffix .pst has no reader", "convert it to mbox"),
         ("a.png", b"\x89PNG", "its suffix .png has no reader", "make a PDF with a text layer"),
         ("a.mp3", b"ID3", "its suffix .mp3 has no reader", "transcribe it to VTT"),
         (
             "a.xml",
-            b"<?xml version='1.0'?>\n<rss><p>a</p></rss>",
-            "is XML whose first element 'rss' has no reader",
+            b"<?xml version='1.0'?>\n<x:stylesheet><p>a</p></x:stylesheet>",
+            "is XML whose first element 'stylesheet' has no reader",
             "convert it",
         ),
-        ("b.xml", b"<rss/>", "is XML whose first element 'rss' has no reader", "convert it"),
+        ("b.xml", b"<svg/>", "is XML whose first element 'svg' has no reader", "convert it"),
+        ("c.xml", b"<rss/>", "is empty: its elements hold no text", ""),
         ("a.jats", b"<rss/>", "is XML whose first element 'rss' is not a JATS article", "convert it"),
         ("a.vtt", b"1\n00:00:01,000 --> 00:00:02,000\na\n", "does not begin with WEBVTT", "add --format srt"),
         ("a.ipynb", b'{"a": 1}', "is JSON, but not a notebook: it has no cells", "add --format json"),
@@ -166,7 +170,7 @@ def test_an_unknown_suffix_with_content_that_tells_its_format_is_read_with_a_war
     assert found.warnings == ("its suffix .dat has no reader; read as rtf by its content",)
     for name in ("jats", "tei"):
         (tmp_path / f"{name}.xml").write_text(format_samples.sources()[name])
-    (tmp_path / "other.xml").write_text("<rss/>")
+    (tmp_path / "other.xml").write_text("<svg/>")
     (tmp_path / "a.dat").unlink()
     assert len(documents(tmp_path)) == 2
 
@@ -701,6 +705,8 @@ def test_a_mail_whose_plain_form_says_little_is_read_from_its_rich_form(
     [
         "Von: Tom Ash <t@a.org>\nGesendet: Dienstag, 18. März 2025 09:41\nAn: Ruth\nBetreff: Offer\n",
         "From: Tom Ash <t@a.org>\n\nSent: Tuesday, 18 March 2025 09:41\n\nTo: Ruth\n\nSubject: Offer\n",
+        "-----Original Message-----\nFrom: Tom Ash <t@a.org>\nTo: Ruth\nSent: Tuesday, 18 March 2025 09:41\nSubject: Offer\n",
+        "Subject: Offer\nFrom: Tom Ash <t@a.org>\nDate: Tuesday, 18 March 2025 09:41\n",
     ],
 )
 def test_a_mail_below_a_header_is_a_quotation_of_its_writer(header: str, tmp_path: Path) -> None:
@@ -714,6 +720,54 @@ def test_a_mail_below_a_header_is_a_quotation_of_its_writer(header: str, tmp_pat
     when = header.partition(", ")[2].partition("\n")[0]
     day = header.partition(",")[0].rpartition(" ")[2]
     assert mail.text.endswith(f"\n\nTom Ash <t@a.org>, {day}, {when}:\n\n> It is dear.\n\n> Tom")
+    assert "---" not in mail.text
+
+
+def test_a_quoted_header_names_the_writer_and_other_lines_with_such_names_do_not(tmp_path: Path) -> None:
+    quoted = "No.\n\n> Subject: Offer\n> From: t@a.org\n> Date: 18 March 2025\n>\n> It is dear.\n"
+    [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{quoted}"))
+    assert mail.text.startswith("No.\n\nt@a.org, 18 March 2025:\n\n> Subject: Offer\n")
+    trip = "From: Sarn\nTo: Tolk\nDate: 18 March 2025\n\nThe van is full."
+    [mail] = documents(given(tmp_path, "eml", f"From: r@b.org\nTo: t@a.org\n\n{trip}", name="b"))
+    assert mail.text == trip
+
+
+def test_a_message_of_outlook_is_read_as_mail_with_its_attachments(tmp_path: Path) -> None:
+    mail, text, inner = documents(given(tmp_path, "msg", format_samples.outlook(), name="a"))
+    assert (mail.title, mail.text.split("\n\n")[0], mail.text.count("kanu04")) == ("kanu01", "kanu03 é", 1_000)
+    people = {"from": "Ann kanu02 <a@b.example>", "to": "kanu05 <c@b.example>"}
+    assert mail.metadata == {"filename": "a.oft", **people, "date": "2024-03-05T10:30:00+00:00"}
+    assert (text.text, text.title, inner.text, inner.title) == ("kanu09", "kanu06", "kanu08", "kanu07")
+
+
+def test_a_message_of_outlook_without_a_plain_text_is_read_from_its_page_or_its_packed_rtf(tmp_path: Path) -> None:
+    packed = (  # the example of [MS-OXRTFCP]
+        "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
+    )
+    bare = {"__substg1.0_1000001F": b"", "__substg1.0_10090102": bytes.fromhex(packed)}
+    assert documents(given(tmp_path, "msg", format_samples.outlook(**bare), name="a"))[0].text.startswith("hello world")
+    page = {"__substg1.0_1000001F": b"", "__substg1.0_10130102": b"<p>Caf\xe9</p>"}
+    page |= {"__properties_version1.0": bytes(32) + struct.pack("<III4x", 0x3FDE0003, 6, 1252)}
+    assert documents(given(tmp_path, "msg", format_samples.outlook(**page), name="b"))[0].text.startswith("Café")
+
+
+@pytest.mark.parametrize("cut", [600, 2_000, 9_000])
+def test_a_damaged_message_of_outlook_is_one_failure_or_what_is_left_of_it(cut: int, tmp_path: Path) -> None:
+    whole = format_samples.outlook()
+    for number, data in enumerate(
+        (whole[:cut], whole[:cut] + b"\0" * (len(whole) - cut), whole[:512] + whole[512:516] * 4_000)
+    ):
+        items = list(read([str(given(tmp_path, "msg", data, name=f"a{number}"))]))
+        assert 0 < len(items) < 4
+
+
+def test_items_of_rtf_keep_their_numbers_and_levels(tmp_path: Path) -> None:
+    marks = (("1.", 0), ("a.", 1), ("ii.", 2), ("\\bullet ", 3), ("2.", 0))
+    items = "".join(f"\\pard{{\\listtext {mark}\\tab}}\\ilvl{depth}\\ls1 M{depth}\\par " for mark, depth in marks)
+    [found] = documents(given(tmp_path, "rtf", rf"{{\rtf1\ansi {items}}}"))
+    assert found.text == "1. M0\n    - a. M1\n        - ii. M2\n            - M3\n2. M0"
+    statements = LocalExtractor().extract([ChunkInput(found.text)])[0].propositions
+    assert [statement.text for statement in statements][2] == "M0: a. M1: ii. M2"
 
 
 def test_a_manual_page_has_its_options_as_items_and_its_lines_filled(tmp_path: Path) -> None:

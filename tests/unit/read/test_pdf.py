@@ -255,8 +255,8 @@ def test_a_ruled_table_becomes_rows_with_labels_and_spans_stay_exact(tmp_path: P
 def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pdf", ruled(PUMPS, beside="Text beside the table."))
     assert isinstance(found, Document)
-    assert "Text beside the table." in found.text
-    assert "| P-100 |" not in found.text
+    assert "\n\nText beside the table.\n\n" in found.text
+    assert "| P-100 | ACME | 40 |" in found.text
 
 
 def test_a_page_that_pdfplumber_cannot_read_keeps_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +277,7 @@ BROKEN = "The pump has many capa-\nbilities and a price-\ndetermining part."
     [
         ("Its capa-\nbilities grow.", "Its capabilities\ngrow."),
         ("Its capa-\nbilities.", "Its capabilities."),
+        ("Call 75\u00ad\n724 or 7\u00adfold.", "Call 75-724\nor 7fold."),
         ("Its capabilities grow. The capa-\nbilities stay.", "Its capabilities grow. The capabilities\nstay."),
         (
             "A price-\ndetermining part. Its price is determining.",
@@ -656,6 +657,46 @@ def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_pa
         "# Pump K7\n\n## 1 Safety of all the people in the house\n\nNever open it.\nKeep it dry.\n\nMind the belt.\n\n"
         "#### 1.2 Limits\n\nIt stops at 7 bar.\n\nDo not touch the terminals.\n\nTorvik Tools AS\n\nDue: 11 April 2024"
     )
+
+
+def test_a_sentence_goes_on_over_a_running_line_and_pages_have_roman_numbers() -> None:
+    pages = [
+        "On Vans\nThe town lends vans (al-",
+        "Vans of Sarn\nthough not all) by day.\npage ii",
+        "Vans of Sarn\nLists follow.\npage iii",
+    ]
+    pages += ["Vans of Sarn\nThe end.\npage iv", "Names\npage 1", "Places\npage 2", "Times\npage 3"]
+    assert rejoined(without_running_lines(pages)) == [
+        "Vans of Sarn\n\nOn Vans\nThe town lends vans (although",
+        *("not all) by day.", "Lists follow.", "The end.", "Names", "Places", "Times"),
+    ]
+
+
+def test_bold_words_and_blocks_are_no_headings_and_divided_words_end_no_paragraph(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    lines = (
+        *(("", 60, "Each owner sends the lists to the town until the end of the month of deliv-"),
+          ("", 12, "ery, and those who send none pay for the hours that this takes the office."),
+          ("", 20, "Lists of vans are sent by the workshop, which keeps a copy of the"), ("B", 12, "List of Vans and Carts"),
+          ("", 12, "for a year, as the rules of the town ask of all who lend them."), ("B", 20, "Keeping Copies")),
+        *(("", 16, "A copy is kept dry."), ("B", 20, "Orlen Tools AS"),
+          ("B", 12, "Mill Lane 4"), ("B", 12, "Sarn"), ("B", 12, "Post box 7"),
+          ("B", 12, "Fax (0611) 75-"), ("", 12, "724000, by day.")),
+    )  # fmt: skip
+    top = 780
+    for weight, down, text in lines:
+        top -= down
+        page.setFont("Helvetica-Bold" if weight else "Helvetica", 10)
+        page.drawString(60, top, text)
+    page.save()
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    parts = [" ".join(part.split()) for part in found.text.split("\n\n")]
+    assert re.fullmatch("Each owner .* of delivery, and .* the office.", parts[0])
+    assert "the List of Vans and Carts for a year" in parts[1]
+    assert parts[2] == "# Keeping Copies"
+    assert parts[4:] == ["Orlen Tools AS Mill Lane 4 Sarn Post box 7 Fax (0611) 75-724000, by day."]
 
 
 def test_the_number_of_a_page_at_the_other_side_of_a_running_word_goes(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -322,6 +323,30 @@ def test_csv_header_that_cannot_be_used_is_one_failure(tmp_path: Path, data: byt
     assert documents == []
     assert len(failures) == 1
     assert failures[0].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("first", "below", "is_header"),
+    [
+        ("Ada,31", "Ben,27\nCas,40", False),
+        ("2024-01-02;Rent;-300,00", "2024-01-05;Pay;2000,00", False),
+        ("M-7,rope,ea,1,4.39", "M-7,nail,ea,10,0.06", False),
+        ("a@b.org,Ada", "c@d.org,Ben", False),
+        ("Land,2019,2020", "DE,5,6", True),
+        ("Town,1,2,3", "Sarn,5,6,7", True),
+        ("1,2,3", "4,5,6", True),
+        ("Land,Lat,1/22/20,1/23/20", "DE,30.9,444,445", True),
+        ("Part,Size,Size", "Seal,1,2", True),
+    ],
+)
+def test_a_first_row_of_data_is_no_header_and_two_columns_may_have_one_name(
+    tmp_path: Path, first: str, below: str, is_header: bool
+) -> None:
+    [found], failures = run(tmp_path / "a.csv", f"{first}\n{below}\n")
+    rows = [re.split("[,;] ?" if ";" not in first else ";", line) for line in f"{first}\n{below}".split("\n")]
+    rows = rows if is_header else [[""] * len(rows[0]), *rows]
+    shown = [f"| {' | '.join(row)} |" for row in rows]
+    assert (found.text.split("\n"), failures) == ([shown[0], "|" + " --- |" * len(rows[0]), *shown[1:]], [])
 
 
 def test_csv_cells_may_be_longer_than_the_module_allows_by_itself(tmp_path: Path) -> None:

@@ -551,3 +551,44 @@ def test_a_calendar_is_a_section_per_event_with_its_time_in_words(tmp_path: Path
         "due: 2 September 2025, 10:00",
     ]
     assert found.warnings == ("not read: attachment or property of one program, reminder",)
+
+
+FEED = """<?xml version="1.0"?><rss version="2.0" xmlns:c="http://a.org/content"><channel><title>Sarn News</title>
+<item><title>Bridge</title><description>&lt;p&gt;The bridge&lt;br&gt;is open.&lt;/p&gt;</description><guid>1</guid></item>
+<item><title>Mill</title><description>The mill burnt.</description><guid>2</guid></item></channel></rss>"""
+
+
+def test_elements_of_one_name_are_rows_and_the_file_says_its_title(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(FEED)
+    [feed] = read([str(tmp_path / "a.xml")])
+    assert isinstance(feed, Document)
+    assert (feed.title, feed.text.split("\n\n")[:2]) == ("Sarn News", ["version: 2.0", "title: Sarn News"])
+    assert feed.text.endswith("| Bridge | The bridge is open. | 1 |\n| Mill | The mill burnt. | 2 |")
+    (tmp_path / "b.rss").write_text(FEED.replace("description>", "c:encoded>").replace("guid", "id"))
+    _, second = read([str(tmp_path / "b.rss")])
+    assert isinstance(second, Document)
+    assert (second.title, second.text, second.uri[-5:]) == ("Mill", "The mill burnt.", "rss#2")
+
+
+def test_lists_of_an_xml_file_are_tables_its_mixed_text_is_whole_and_its_secrets_are_withheld(tmp_path: Path) -> None:
+    line = "<line n='{0}'><item>Rope <b>{0}</b> m</item><price currency='EUR'>{0}.50</price></line>"
+    tax = "<tax><rate>7</rate></tax><tax><rate>19</rate></tax>"
+    bill = f"<bill><id>B-7</id><api_key>k</api_key>{line.format(1)}{line.format(2)}{tax}<date>2026-01-31</date></bill>"
+    (tmp_path / "a.xml").write_text(bill)
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == [
+        *("id: B-7", "api_key: (withheld)", "date: 2026-01-31", "## line"),
+        "| n | item | price currency | price |\n| --- | --- | --- | --- |\n"
+        "| 1 | Rope 1 m | EUR | 1.50 |\n| 2 | Rope 2 m | EUR | 2.50 |",
+        *("## tax", "| rate |\n| --- |\n| 7 |\n| 19 |"),
+    ]
+
+
+def test_an_outline_is_a_list(tmp_path: Path) -> None:
+    inner = '<outline text="Mills"><outline text="Orlen &lt;b&gt;Mill&lt;/b&gt;" xmlUrl="http://a.org/f"/></outline>'
+    body = f"<body>{inner}<outline text='Bridges'/></body>"
+    (tmp_path / "a.opml").write_text(f"<opml><head><title>Feeds</title></head>{body}</opml>")
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert (found.title, found.text) == ("Feeds", "- Mills\n  - Orlen Mill (http://a.org/f)\n- Bridges")

@@ -1,4 +1,4 @@
-"""Readers of values with names: JSON, JSON lines, YAML, TOML, INI and Java properties.
+"""Readers of values with names: JSON, JSON lines, YAML, TOML, INI, Java properties, and XML that holds data.
 
 JSON lines are streamed, so a file of any length needs the memory of its longest line. All others are held in memory. Comments are
 words of their file: one on the line of a value or directly above it becomes the value ``NAME comment`` beside it, and the others
@@ -12,23 +12,24 @@ import io
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from itertools import count
-from typing import NamedTuple, TypeAlias
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import yaml
 
 from hlgraph.errors import ReadError
 from hlgraph.ids import checksum
-from hlgraph.read.bounds import MOST_CELLS, largest, refused
+from hlgraph.read.bounds import MOST_CELLS, Produced, largest, refused
 from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, read_bounded
-from hlgraph.read.formats._blocks import item
+from hlgraph.read.formats._blocks import heading, item
 from hlgraph.read.formats._format import RowsFormat
+from hlgraph.read.formats._xml import attribute, children, parsed, tag_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import (
     Flaw,
@@ -48,7 +49,11 @@ from hlgraph.read.rows import (
     table_documents,
     too_long,
 )
+from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
 
 _MOST_LEVELS = 100
 _MOST_NAMED = 10
@@ -714,6 +719,129 @@ class _TomlPlaces:
         return table if isinstance(table, dict) else None
 
 
+# XML.
+
+
+_ABOUT_FILE = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "dtd-version"))
+_MARKUP = re.compile(r"<[a-zA-Z!/][^<>]*>")
+_TITLED = ("title", "name", "label")
+
+
+def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The values of an XML file as those of JSON: elements and attributes are names, and elements of one name are a list.
+
+    An element with words between its elements is one text. An outline (OPML) is a list. A title that the file has is that of the
+    document.
+
+    Parameters
+    ----------
+    origin : the file, named in URIs and errors
+    stream : its decompressed bytes
+    options : the column mapping and the size limit of the file
+
+    Raises
+    ------
+    MissingExtraError
+        lxml is not installed.
+    ReadError
+        It is damaged or too large.
+    """
+    data = read_bounded(origin, stream, limit=options.max_bytes)
+    root = parsed(origin, data, extra="xml")
+    nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
+    comments = [" ".join(str(each.text).split()) for each in nodes if not isinstance(each.tag, str)]
+    value = _hoisted(_value_of(root))
+    outlines = [*_outline(root, 0)] if tag_of(root) == "opml" else []
+    if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
+        raise ReadError(origin.uri, "is empty: its elements hold no text")
+    whole = _without_secrets(_Values((value,), comments, value_of=cell_value))
+    lists = [
+        name for name, entry in value.items() if isinstance(entry, list) and len(entry) > 1 and _are_objects(entry)
+    ]
+    results: Iterator[Document | ReadFailure]
+    if outlines or len(lists) > 1:
+        tables = _tables_of(whole.values[0], lists, Produced(origin, len(data), options.max_bytes))
+        blocks = ["\n".join(outlines)] if outlines else [*tables]
+        results = iter([_text_document(origin, [*comments, *blocks], whole.warnings)])
+    else:
+        results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
+    stem = clean_title(origin.stem)
+    head = value.get("head")
+    named = {**head, **value} if isinstance(head, dict) else value
+    title = next((clean_title(str(named[name])) for name in _TITLED if isinstance(named.get(name), str)), "")
+    for result in results:
+        is_whole = isinstance(result, Document) and title and result.title == stem
+        yield replace(result, title=title) if isinstance(result, Document) and is_whole else result
+
+
+def _value_of(element: Element) -> dict[str, object]:
+    """The attributes of an element, its text with the empty name, and the values of the elements in it."""
+    value: dict[str, object] = {}
+    names = (str(name).rpartition("}")[2] for name in element.attrib)
+    value |= {
+        name: str(given) for name, given in zip(names, element.attrib.values(), strict=True) if name not in _ABOUT_FILE
+    }
+    inner = [child for child in element if tag_of(child)]
+    has_words = any((child.tail or "").strip() for child in element)
+    text = "".join(map(str, element.itertext())) if has_words or not inner else element.text or ""
+    if text.strip():
+        value[""] = _without_markup(text)
+    for child in () if has_words else inner:
+        own: object = _value_of(child)
+        own = own.get("", "") if isinstance(own, dict) and own.keys() <= {""} else own
+        name = "content" if tag_of(child) == "encoded" else tag_of(child)  # as feeds name the text of an entry
+        _add_option(value, name, own)
+    return value
+
+
+def _tables_of(value: Any, names: Collection[str], produced: Produced) -> Iterator[str]:
+    """The values of an object beside its lists of objects, then each of these as a table below its name."""
+    pairs = pairs_of({name: entry for name, entry in value.items() if name not in names})
+    yield "\n\n".join(
+        f"{row.columns['name']}: {cell_text(row.columns['value'])}"
+        for row in pairs
+        if isinstance(row, Row) and row.columns
+    )
+    for name in names:
+        rows = [dict(numbered_leaves(entry)) for entry in value[name]]
+        labels = [*dict.fromkeys(label for row in rows for label in row)]
+        produced.add_cells(len(labels) * len(rows))
+        yield heading(name, 2)
+        yield markdown_rows(labels, ([cell_text(row.get(label, "")) for label in labels] for row in rows))
+
+
+def _without_markup(text: str) -> str:
+    """A text on one line, without the HTML that feeds write into it."""
+    if _MARKUP.search(text):
+        from lxml import html
+
+        text = "".join(map(str, html.fragment_fromstring(_MARKUP.sub(r" \g<0>", text), create_parent=True).itertext()))
+    return " ".join(clean(text).split())
+
+
+def _hoisted(value: dict[str, object]) -> dict[str, object]:
+    """The values of the only inner object, where a list of objects is deeper, with the others beside it: a feed's channel."""
+    inner = [name for name, entry in value.items() if isinstance(entry, dict | list)]
+    while len(inner) == 1 and isinstance(within := value[inner[0]], dict):
+        value = {name: entry for name, entry in value.items() if name != inner[0]} | within
+        inner = [name for name, entry in value.items() if isinstance(entry, dict | list)]
+    return value
+
+
+def _outline(element: Element, depth: int) -> Iterator[str]:
+    for child in children(element, "body", "outline"):
+        if tag_of(child) == "outline":
+            first = attribute(child, "text") or attribute(child, "title")
+            others = (
+                _without_markup(str(given))
+                for name, given in child.attrib.items()
+                if name not in ("text", "title", "type")
+            )
+            more = "; ".join(dict.fromkeys(filter(None, others)))
+            yield item(f"{_without_markup(first)}{f' ({more})' if more else ''}", depth=depth)
+        yield from _outline(child, depth + (tag_of(child) == "outline"))
+
+
 # INI and Java properties.
 
 
@@ -827,5 +955,11 @@ FORMATS = (
     RowsFormat("jsonl", suffixes=(".jsonl", ".ndjson"), read=read_json_lines, table=json_lines_table),
     RowsFormat("properties", suffixes=(".properties",), read=partial(read_values, parse=_properties)),
     _with_rows("toml", (".toml",), _toml),
+    RowsFormat(
+        "xml",
+        suffixes=(".atom", ".opml", ".rss", ".tmx", ".xlf", ".xliff"),
+        read=read_xml,
+        mend="check it with xmllint",
+    ),
     _with_rows("yaml", (".yaml", ".yml"), _yaml),
 )

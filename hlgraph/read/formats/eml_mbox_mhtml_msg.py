@@ -1,4 +1,4 @@
-"""Readers of mail: one message (EML), or a mailbox (mbox) whose messages are streamed.
+"""Readers of mail: one message (EML, Outlook's MSG), or a mailbox (mbox) whose messages are streamed; and of saved pages (MHTML).
 
 A message is a document: its subject is the title, its other headers are metadata. Each attachment with a reader is a document of
 its own, ``<uri of the message>/<name>``; other attachments are named in a warning.
@@ -6,15 +6,20 @@ its own, ``<uri of the message>/<name>``; other attachments are named in a warni
 
 from __future__ import annotations
 
+import codecs
 import io
 import posixpath
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
 from email.errors import HeaderParseError
-from email.message import Message
-from email.utils import getaddresses, parsedate_to_datetime
+from email.message import EmailMessage, Message
+from email.parser import HeaderParser
+from email.utils import format_datetime, formataddr, getaddresses, parsedate_to_datetime
+from typing import Any
 from urllib.parse import quote
 
 from hlgraph.errors import MissingExtraError, ReadError, needs_extra
@@ -33,7 +38,7 @@ from hlgraph.read.content import (
     without_runs,
 )
 from hlgraph.read.formats._blocks import Unread
-from hlgraph.read.formats._format import Format, RowsFormat
+from hlgraph.read.formats._format import FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import bounded_lines
 from hlgraph.records import Document, MetadataValue
@@ -177,8 +182,6 @@ def _messages(stream: io.BufferedReader, limit: int) -> Iterator[bytes | None]:
 
 
 def _parsed(origin: Origin, data: bytes) -> Message:
-    from email import message_from_bytes
-
     if any(len(match[0]) > _LONGEST_FIELD for match in _FIELD.finditer(data)):
         raise refused(origin, "characters in the header of a part", limit=_LONGEST_FIELD)
     if data.lower().count(b"boundary=") > _MOST_PARTS:
@@ -346,24 +349,34 @@ def _blocks(origin: Origin, part: Message, *, produced: Produced, notes: list[st
         yield _with_writers(_marked(text))
 
 
-_HEADER = re.compile(  # above a mail that a program of offices quotes without marks
-    r"^(?P<top>[*_]*(?:From|Von|De|Van|Da|Från|Fra):[*_]* ?(?P<who>[^\n]{2,200}?)[^\S\n]*\n{1,3}"
-    r"[*_]*(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)(?: el| em)? ?:[*_]*"
-    r" ?(?P<when>[^\n]{6,80})\n"
-    r"(?:\n{0,3}[*_]*(?:To|An|À|A|Para|Aan|Till|Til|Cc|Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto"
-    r"|Ämne|Emne) ?:[^\n]*\n)+)",
+_QUOTED_FIELD = re.compile(  # of the header above a mail that a program of offices quotes
+    r"(?:> )*[*_]*(?:(?P<who>From|Von|De|Van|Da|Från|Fra)"
+    r"|(?P<when>Sent|Date|Gesendet|Datum|Envoyé|Enviado|Verzonden|Data|Inviato|Skickat|Sendt)"
+    r"|(?P<what>Subject|Betreff|Objet|Asunto|Assunto|Onderwerp|Oggetto|Ämne|Emne)"
+    r"|To|An|À|A|Para|Aan|Till|Til|Cc|Bcc|Importance|Reply-To)(?: el| em)? ?:[*_]*(?P<value>[^\n]*)"
+)
+_HEADER = re.compile(
+    rf"^(?:-+ ?[^\W\d_][^\n-]{{4,60}}-+\n+)?(?P<top>(?:{re.sub('[?]P<[a-z]+>', '?:', _QUOTED_FIELD.pattern)}\n{{1,3}}){{3,9}})",
     re.MULTILINE,
 )
 
 
+def _quoted_header(match: re.Match[str]) -> str:
+    """Who wrote the mail below a header, and when; empty if it is no header of a mail."""
+    fields = [field for line in match["top"].split("\n") if (field := _QUOTED_FIELD.match(line))]
+    who, when = (next((each["value"].strip(" *_\\") for each in fields if each[name]), "") for name in ("who", "when"))
+    is_mail = any(each["what"] or "@" in each["value"] for each in fields)
+    return f"{' '.join(who.split())}, {when}:".replace("\\", "") if who and when and is_mail else ""
+
+
 def _with_writers(text: str) -> str:
     """The text of a mail with the mails below it, which only a header divides from it, as quotations of their writers."""
-    headers = [*_HEADER.finditer(text)][:_MOST_LEVELS]
+    headers = [header for header in _HEADER.finditer(text) if header["top"][0] != ">" and _quoted_header(header)]
+    headers = headers[:_MOST_LEVELS]
     parts = [text[: headers[0].start()] if headers else text]
     for depth, header in enumerate(headers):
         end = headers[depth + 1].start() if depth + 1 < len(headers) else len(text)
-        writer = f"{' '.join(header['who'].split())}, {header['when'].strip(' *_')}:".replace("\\", "")
-        above = f"{header['top'].rstrip()}\n\n{writer}\n\n"
+        above = f"{header['top'].rstrip()}\n\n{_quoted_header(header)}\n\n"
         for level, part in ((depth, above), (depth + 1, text[header.end() : end].lstrip())):
             parts.append(re.sub(r"^(?=[^|\s])", "> " * level, part, flags=re.MULTILINE))
     return "".join(parts)
@@ -427,6 +440,9 @@ def _marked(text: str) -> str:
     """The text of a mail with each quoted paragraph on one line after ``> ``, and its signature named."""
     lines: list[str] = []
     depth = 0
+    text = _HEADER.sub(
+        lambda each: f"{_quoted_header(each) if each[0][0] == '>' else ''}\n{each[0]}".lstrip("\n"), text
+    )
     for line in text.rstrip().split("\n"):
         quoted = _QUOTE.fullmatch(line)
         words = quoted[2].strip() if quoted else line
@@ -438,7 +454,7 @@ def _marked(text: str) -> str:
             lines += ["", line] if before and line.strip() else [line]
         elif not words:
             lines.append("")
-        elif depth == before and lines[-1].strip() and not _BREAKS.match(words):
+        elif depth == before and lines[-1].strip() and not _BREAKS.match(words) and not _QUOTED_FIELD.match(words):
             lines[-1] += f" {words}"
         else:
             lines += ["", f"{mark}{words}"] if depth != before and lines and lines[-1] else [f"{mark}{words}"]
@@ -496,7 +512,292 @@ def _reader_of(name: str, data: bytes, *, kind: str) -> Format | None:
     return FORMATS[named] if named and named not in ("mbox", "eml") else None
 
 
+# Pages that a browser saved, with their pictures, as the parts of a mail.
+
+
+def read_mhtml(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The main text of a page that a browser saved as one file.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the size limit
+
+    Raises
+    ------
+    MissingExtraError
+        trafilatura is not installed.
+    ReadError
+        It holds no page, or no main text was found in it.
+    """
+    with needs_extra("html", "reading saved pages"):
+        from hlgraph.read.formats.html import main_text
+    message = _parsed(origin, data)
+    pages = [part for part in message.walk() if part.get_content_type() in ("text/html", "application/xhtml+xml")]
+    if not pages:
+        raise ReadError(origin.uri, "holds no page", "check its suffix")
+    produced = Produced(origin, len(data), options.max_bytes)
+    content = _content(pages[0]).encode()
+    page = main_text(origin, content, encoding="utf-8", produced=produced)
+    if not page.text:
+        raise ReadError(origin.uri, "no main text was found in the page", "save it as HTML")
+    address = _header(message, "Snapshot-Content-Location") or _header(pages[0], "Content-Location")
+    metadata: dict[str, MetadataValue] = {"url": address} if address else {}
+    if date := _metadata(message).get("date"):
+        metadata["saved"] = date
+    unread = Unread({"page in a frame": len(pages) - 1} if len(pages) > 1 else {}).warnings()
+    title = page.title or _header(message, "Subject") or clean_title(origin.stem)
+    return Document(origin.uri, page.text, title, {**metadata, **page.metadata}, warnings=(*page.warnings, *unread))
+
+
+# Messages of Outlook: a file system (OLE) whose streams are the properties of the message.
+
+_SECTOR, _ENTRY = struct.Struct("<I"), struct.Struct("<64sHBBIII16sI8s8sIQ")
+_PROPERTIES = "__properties_version1.0"
+_MOST_STREAMS = 10_000
+_FREE = 0xFFFFFFFA  # and above: no sector
+_ANSI, _UNICODE, _BINARY, _OBJECT, _TIME_OF = 0x001E, 0x001F, 0x0102, 0x000D, 0x0040
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+class _Ole:
+    """The streams of an OLE file by their paths.
+
+    Parameters
+    ----------
+    data : the file
+
+    References
+    ----------
+    [MS-CFB], Compound File Binary File Format.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        if len(data) < 512:
+            raise ValueError("it is cut")
+        self._size = 1 << struct.unpack_from("<H", data, 30)[0]
+        first, _, self._least, small, _, more, _ = struct.unpack_from("<IIIIIII", data, 48)
+        table = [*struct.unpack_from("<109I", data, 76)]
+        seen: set[int] = set()
+        while more < _FREE and more not in seen:
+            seen.add(more)
+            *part, more = struct.unpack(f"<{self._size // 4}I", self._sector(more))
+            table += part
+        self._next = [
+            each for at in table if at < _FREE for each in struct.unpack(f"<{self._size // 4}I", self._sector(at))
+        ]
+        self._next_small = [each for (each,) in _SECTOR.iter_unpack(self._chain(small))]
+        entries = [*_ENTRY.iter_unpack(self._chain(first))]
+        self._small = self._chain(entries[0][11])
+        self.streams: dict[str, bytes] = {}
+        self._walk(entries)
+
+    def _sector(self, number: int) -> bytes:
+        part = self._data[(number + 1) * self._size : (number + 2) * self._size]
+        return part.ljust(self._size, b"\0")
+
+    def _chain(self, start: int, size: int | None = None) -> bytes:
+        parts: list[bytes] = []
+        while start < len(self._next) and len(parts) <= len(self._data) // self._size:
+            parts.append(self._sector(start))
+            start = self._next[start]
+        return b"".join(parts)[:size]
+
+    def _content(self, start: int, size: int) -> bytes:
+        if size >= self._least:
+            return self._chain(start, size)
+        parts: list[bytes] = []
+        while start < len(self._next_small) and 64 * len(parts) < size:
+            parts.append(self._small[64 * start : 64 * start + 64])
+            start = self._next_small[start]
+        return b"".join(parts)[:size]
+
+    def _walk(self, entries: list[tuple[Any, ...]]) -> None:
+        waiting, seen, total = [(int(entries[0][6]), "")], set[int](), 0
+        while waiting:
+            at, folder = waiting.pop()
+            if at >= len(entries) or at in seen:
+                continue
+            seen.add(at)
+            name, length, kind, _, left, right, inner, *_, start, size = entries[at]
+            path = f"{folder}{name[: max(0, length - 2)].decode('utf-16-le', 'replace')}"
+            waiting += [(left, folder), (right, folder)]
+            if kind == 1:
+                waiting.append((inner, f"{path}/"))
+            elif kind == 2:
+                self.streams[path] = self._content(start, size & 0xFFFFFFFF)
+                total += len(self.streams[path])
+            if total > 2 * len(self._data) or len(seen) > _MOST_STREAMS:
+                raise ValueError("its streams overlap")
+
+
+def read_msg(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The document of a message that Outlook saved, then those of its attachments, as of the same mail in EML.
+
+    Parameters
+    ----------
+    origin : the file
+    stream : its decompressed bytes
+    options : the size limit; the attachments are read with the same options
+
+    Raises
+    ------
+    ReadError
+        It is no message, is damaged, too large, or holds no text; raised while iterating.
+
+    References
+    ----------
+    [MS-OXMSG], Outlook Item (.msg) File Format.
+    """
+    data = read_bounded(origin, stream, limit=options.max_bytes)
+    try:
+        streams = _Ole(data).streams if data.startswith(b"\xd0\xcf\x11\xe0") else {}
+    except (struct.error, ValueError, IndexError) as error:
+        raise ReadError(origin.uri, "is a damaged file of Outlook", "save it again in Outlook") from error
+    if _PROPERTIES not in streams:
+        raise ReadError(origin.uri, "is empty" if not data.strip() else "is no message of Outlook", "check its suffix")
+    mail = _mail_of(streams, "", depth=0).as_bytes()
+    message = message_from_bytes(mail)
+    uri = origin.uri if origin.name else f"{origin.uri}#{_key(message, mail)}"
+    yield from _documents(Origin(uri, origin.name), message, size=len(data), options=options)
+
+
+def _mail_of(streams: dict[str, bytes], folder: str, *, depth: int) -> EmailMessage:
+    """The message in a folder of an OLE file as a mail."""
+    values = _Properties(streams, folder)
+    mail = EmailMessage()
+    sent = HeaderParser().parsestr(values.text(0x007D))
+    people: dict[int, list[str]] = {}
+    inner = sorted({path[len(folder) :].partition("/")[0] for path in streams if path.startswith(f"{folder}__")})
+    for name in inner:
+        if name.startswith("__recip_version1.0_#"):
+            person = _Properties(streams, f"{folder}{name}/")
+            people.setdefault(person.number(0x0C15), []).append(_person(person, 0x3001, 0x39FE, 0x3003))
+    found = {
+        "From": _person(values, 0x0C1A, 0x5D01, 0x0C1F),
+        "To": ", ".join(people.get(1, [])) or values.text(0x0E04),
+        "Cc": ", ".join(people.get(2, [])) or values.text(0x0E03),
+        "Subject": values.text(0x0037),
+        "Message-ID": values.text(0x1035),
+        "In-Reply-To": values.text(0x1042),
+    }
+    when = values.time(0x0039) or values.time(0x0E06)
+    found["Date"] = str(sent["Date"] or (format_datetime(when) if when else ""))
+    for name, value in found.items():
+        if text := " ".join(clean(str(value)).split()):
+            mail[name] = text
+    page, rich = values.bytes(0x1013), values.bytes(0x1009)
+    mail.set_content(values.text(0x1000) or ("" if page or not rich else _of_rtf(rich)))
+    if page:
+        encoding = _codec(values.number(0x3FDE) or 65001)
+        mail.add_alternative(page.decode(encoding, "replace"), subtype="html")
+    for name in inner:
+        if name.startswith("__attach_version1.0_#") and depth < _MOST_LEVELS:
+            _attach(mail, streams, f"{folder}{name}/", depth=depth)
+    return mail
+
+
+def _person(values: _Properties, name: int, *addresses: int) -> str:
+    """A person as mail writes one; an address of Exchange is none."""
+    address = next((text for text in map(values.text, addresses) if "@" in text), "")
+    return formataddr((values.text(name), address)) if address else values.text(name)
+
+
+def _attach(mail: EmailMessage, streams: dict[str, bytes], folder: str, *, depth: int) -> None:
+    values = _Properties(streams, folder)
+    if any(path.startswith(f"{folder}__substg1.0_3701000D/{_PROPERTIES}") for path in streams):
+        mail.add_attachment(_mail_of(streams, f"{folder}__substg1.0_3701000D/", depth=depth + 1))
+        return
+    name = values.text(0x3707) or values.text(0x3704) or values.text(0x3001)
+    kind, _, sub = (values.text(0x370E) or "application/octet-stream").partition("/")
+    if kind == "multipart":  # the signed form of the message itself
+        return
+    mail.add_attachment(values.bytes(0x3701), maintype=kind, subtype=sub or "octet-stream", filename=name)
+
+
+class _Properties:
+    """The properties of a message, a recipient or an attachment, by their numbers."""
+
+    def __init__(self, streams: dict[str, bytes], folder: str) -> None:
+        self._streams, self._folder = streams, folder
+        data = streams.get(f"{folder}{_PROPERTIES}", b"")
+        first = 32 if not folder else 24 if folder.endswith("000D/") else 8  # a message, one in it, a part
+        data = data[first:]
+        entries = struct.iter_unpack("<II8s", data[: len(data) // 16 * 16])
+        self._fixed = {tag >> 16: value for tag, _, value in entries}
+
+    def bytes(self, number: int) -> bytes:
+        """A binary value; text is encoded."""
+        data = self._streams.get(f"{self._folder}__substg1.0_{number:04X}{_BINARY:04X}")
+        return self.text(number).encode() if data is None else data
+
+    def text(self, number: int) -> str:
+        """A text; empty if there is none."""
+        name = f"{self._folder}__substg1.0_{number:04X}"
+        if (data := self._streams.get(f"{name}{_UNICODE:04X}")) is not None:
+            return clean(data.decode("utf-16-le", "replace"))
+        return clean(self._streams.get(f"{name}{_ANSI:04X}", b"").decode(_codec(self.number(0x3FFD)), "replace"))
+
+    def number(self, number: int) -> int:
+        """An integer; 0 if there is none."""
+        return int.from_bytes(self._fixed.get(number, b"")[:4], "little")
+
+    def time(self, number: int) -> datetime | None:
+        """A time; None if there is none."""
+        ticks = int.from_bytes(self._fixed.get(number, b""), "little")
+        return _EPOCH + timedelta(microseconds=ticks // 10) if 0 < ticks < 1 << 61 else None
+
+
+def _codec(page: int) -> str:
+    """The codec of a code page of Windows."""
+    name = {65001: "utf-8", 20127: "ascii", 28591: "latin-1", 0: "cp1252"}.get(page, f"cp{page}")
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return "cp1252"
+    return name
+
+
+_LZ_WORDS = (
+    rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArial"
+    rb"Times New RomanCourier{\colortbl\red0\green0\blue0"
+    b"\r\n"
+    rb"\par \pard\plain\f0\fs20\b\i\u\tab\tx"
+)
+
+
+def _of_rtf(packed: bytes) -> str:
+    """The text of a packed RTF body ([MS-OXRTFCP])."""
+    from hlgraph.read.formats.rtf import read_rtf
+
+    size, kind = struct.unpack_from("<I4s", packed, 4)
+    data = packed[16:]
+    if kind == b"LZFu":
+        words = bytearray(_LZ_WORDS)
+        at = 0
+        while at < len(data) and len(words) < size + len(_LZ_WORDS):
+            control, at = data[at], at + 1
+            for bit in range(8):
+                if at >= len(data):
+                    break
+                if not control >> bit & 1:
+                    words.append(data[at])
+                    at += 1
+                    continue
+                place, count = data[at] << 4 | data[at + 1] >> 4, (data[at + 1] & 15) + 2
+                at += 2
+                here = len(words) - ((len(words) - place) % 4096 or 4096)
+                for step in range(count if here >= 0 else 0):
+                    words.append(words[here + step])
+        data = bytes(words[len(_LZ_WORDS) :])
+    return read_rtf(Origin("msg:"), data[:size], options=ReadOptions()).text
+
+
 FORMATS = (
     RowsFormat("eml", suffixes=(".eml",), read=read_eml, mend="save it again in a mail program"),
     RowsFormat("mbox", suffixes=(".mbox",), read=read_mbox, mend="export the mailbox again"),
+    FileFormat("mhtml", suffixes=(".mht", ".mhtml"), read=read_mhtml, mend="save the page again"),
+    RowsFormat("msg", suffixes=(".msg", ".oft"), read=read_msg, mend="save it again in Outlook"),
 )
