@@ -165,6 +165,14 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,4}}([^\W_]+(?:['’][^\
 _LINE = re.compile(r"([^\n\r\v\f\x85\u2028\u2029]*+)(?:\r\n|[\n\r\v\f\x85\u2028\u2029])?+")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r"={2,}|-{2,}")
+_SHORTEST = 3  # signs of a rule
+_LEVELS = {
+    "=": 1,
+    "*": 1,
+    "-": 2,
+    "~": 3,
+    "^": 3,
+}  # of headings by what underlines them; all but the first and "-" over their length
 _LOGGED = "0123456789[ADFJMNOS"
 _STAMP = (  # before a message of a chat: "[12.05.24, 18:02:11] ", "12/05/2024, 6:02 pm - "
     r"\[?\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? \d\d?[:.]\d\d(?:[:.]\d\d)?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?\]?(?: [–-])? "
@@ -437,8 +445,7 @@ def blocks(text: str) -> Iterator[Block]:
             yield pending._replace(kind=BlockKind.HEADING, level=2 + number.count("."), title=last)
             is_after, pending = False, block
         elif _is_underline(pending, last, block, line):
-            level = 1 if line[0] == "=" else 2
-            pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=level, title=last)
+            pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=_LEVELS[line[0]], title=last)
         elif _is_in_message(pending, block, text) or (
             _goes_on(pending, last, block, line)
             and not _is_field(line, text, pending.start)
@@ -542,12 +549,12 @@ _DEEPEST = 3  # brackets in brackets
 def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
     """Whether ``line`` underlines the single line of prose above it, which makes it a heading."""
     return (
-        line[0] in "=-"
+        line[0] in _LEVELS
         and not block.is_loose
         and above.kind is BlockKind.PROSE
         and len(title) == above.end - above.start <= _WIDE
         and title[-1] not in ".,;"
-        and _SETEXT.fullmatch(line) is not None
+        and (_SETEXT.fullmatch(line) is not None or (len(line) > _SHORTEST and line == line[0] * len(title)))
     )
 
 
