@@ -831,9 +831,10 @@ _RANGE = re.compile(
 def _has(cell: str, value: Decimal) -> bool | None:
     """Whether the range that a cell states has a value; None if it states none."""
     match = _RANGE.search(cell)
-    if match is None:
+    written = {name: _first_value(text) for name, text in match.groupdict().items() if text} if match else {}
+    at = {name: bound for name, bound in written.items() if bound is not None}
+    if not at or len(at) < len(written):
         return None
-    at = {name: Decimal(numbers(text)[0].value) for name, text in match.groupdict().items() if text and numbers(text)}
     low, high = at.get("low", at.get("least", at.get("first"))), at.get("high", at.get("most"))
     is_above = (low is None or low <= value) and ("start" not in at or at["start"] < value)
     return is_above and (high is None or value <= high) and ("end" not in at or value < at["end"])
@@ -851,9 +852,20 @@ def range_has(text: str, value: str) -> bool | None:
     --------
     >>> range_has("fired to at least 2,190 °F", "2,200"), range_has("0 to 112 mph", "120"), range_has("fired twice", "120")
     (True, False, None)
+    >>> range_has("from 2.0.1 to 2.4.0", "3"), range_has("0 to 112 mph", "1.2.3")
+    (None, None)
     """
-    number_of = numbers(value)
-    return _has(text, Decimal(number_of[0].value)) if number_of and len(_RANGE.findall(text)) == 1 else None
+    number = _first_value(value)
+    return _has(text, number) if number is not None and len(_RANGE.findall(text)) == 1 else None
+
+
+def _first_value(text: str) -> Decimal | None:
+    """The value of the first number of a text; None without one, and for what is no quantity, such as a version."""
+    written = next(iter(numbers(text)), None)
+    return Decimal(written.value) if written and _DECIMAL.fullmatch(written.value) else None
+
+
+_DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 _OF_RANGES = _names(
@@ -886,7 +898,9 @@ def ranged_row(question: str, table: Table) -> Row | None:
     if len(said) != 1 or _YEAR.fullmatch(min(said.values()).value):
         return None
     ((at, only),) = said.items()
-    value, beside = Decimal(only.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
+    value, beside = _first_value(only.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
+    if value is None:
+        return None
     fitting: list[Row] = []
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hlgraph
-from hlgraph.answer.table_rules import asks_for_number, computed
+from hlgraph.answer.table_rules import asks_for_number, computed, range_has
 from hlgraph.answer.tables import MOST_ROWS, Table, tables_of
 from hlgraph.records import Chunk, Document, Source
 from hlgraph.testing.chat import ScriptedChat
@@ -293,3 +293,9 @@ _CHEESES += "| New | goat | 2 | 21.00 |\n| Mid | goat | 12 | 29.00 |"
 )
 def test_units_and_verbs_name_the_column_that_they_measure(question: str, head: str) -> None:
     assert _head(question, _CHEESES) == head
+
+
+@pytest.mark.parametrize("text", ["2.0.1 to 2.4.0", "at least 1.2.3", "from 10.0.0.1", "up to 192.168.0.255"])
+def test_versions_and_addresses_are_no_bounds_of_a_range(text: str) -> None:
+    assert range_has(text, "3") is None
+    assert range_has("0 to 112 mph", text.rpartition(" ")[2]) is None
