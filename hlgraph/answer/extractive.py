@@ -82,6 +82,7 @@ class Expected(Enum):
     TIME = "time"
     NUMBER = "number"
     REASON = "reason"
+    CAUSE = "cause"
     FREQUENCY = "frequency"
     PURPOSE = "purpose"
     NAME = "name"
@@ -100,7 +101,8 @@ _BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expect
 _BY_QUESTION = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
-        (r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|called|named)\b", Expected.NAME),
+        (r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|titles? of|called|named)\b", Expected.NAME),
+        (r"what (?:made|makes|caused|causes|drove|prompted)\b", Expected.CAUSE),
         (r"what\b.*\bfor\W*$", Expected.PURPOSE),
         (r"what(?: is| was|['’]s)\b(?: [\w’'-]+){0,3} number\b", Expected.NUMBER),
     )
@@ -119,6 +121,7 @@ _BY_NOUN = {
 _NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
+    r"(?!(?:English|French|German|Spanish|Italian|Portuguese|Dutch|Russian|Latin|Greek|Arabic|Hebrew|Chinese|Japanese)\b(?! [A-Z]))"
     r"|(?i:place|city|town|seat|location|venue|address|headquarters)\b[^.;:]{0,20}?(?:\s(?:is|was)|:)\s+)([^\W\d_a-zß-öø-ÿ][\w'’-]*)"
 )
 _NUMERALS = "|".join((*NUMERALS, "dozen", "thousand", "million", "billion", "half"))
@@ -164,7 +167,17 @@ _PURPOSE = re.compile(
     r"\bfor\b|\b(?:to|can|helps?|lets?|allows?) (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,}|\b(?:that|which) ",
     re.IGNORECASE,
 )
-_BY_PATTERN = {Expected.REASON: _REASON, Expected.FREQUENCY: _FREQUENCY, Expected.PURPOSE: _PURPOSE}
+_CAUSE = re.compile(
+    r"\b(?:because|due to|owing to|thanks to|as a result|result\w*|reasons?|caus\w+|led to|by|from|after|following|when|trigger\w*"
+    r"|blame\w*|made|makes|drove|prompted)\b",
+    re.IGNORECASE,
+)
+_BY_PATTERN = {
+    Expected.REASON: _REASON,
+    Expected.CAUSE: _CAUSE,
+    Expected.FREQUENCY: _FREQUENCY,
+    Expected.PURPOSE: _PURPOSE,
+}
 _QUOTED = re.compile(r"[\"“„«]\w[^\"“”«»]{0,60}[\"”“»]|`\w[^`]{0,60}`")
 _NAMED_KINDS = (Expected.PERSON, Expected.PLACE, Expected.NAME)
 _NOT_NAMES = frozenset((*MONTHS, *DAYS))
@@ -980,7 +993,16 @@ def _is_other(question: str, piece: Evidence) -> bool:
         or has_opposite(question, body)
         or is_unreal(question, body, constraints=constraints)
         or is_misplaced(question, body, constraints=constraints, places=places_of(piece))
+        or _is_of_another_year(body, constraints)
     )
+
+
+def _is_of_another_year(text: str, constraints: Constraints) -> bool:
+    """Whether a row has another year in each label that is asked for: "Margin 2025: 6" for the margin of 2024."""
+    years = {number for number in constraints.numbers if re.fullmatch(_A_YEAR, number)}
+    labels = [cell.partition(": ")[0] for cell in text.split("; ")] if years and is_row(text) else []
+    named = [label for label in labels if any(map(statement(label).has, constraints.words))]
+    return bool(named) and all(re.search(_A_YEAR, label) and years.isdisjoint(words(label)) for label in named)
 
 
 def _is_denied(question: str, text: str) -> bool:

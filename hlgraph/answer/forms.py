@@ -367,6 +367,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
     unmet = said.unmet(constraints)
+    if any(map(_LEFT_OUT.match, piece.headings[-1:])) and not _LEFT_OUT_ASKED.search(question):
+        return None if unmet else False
     lead, colon, item = body.partition(":")
     if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
         return None if unmet else False
@@ -394,6 +396,15 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
         return False if is_of or is_within(lacks, first) else None
     return _in_its_range(question, first, unmet) if unmet else _affirms(question, first, body, around)
+
+
+# Headings of what is gone, or does not belong: "Removed" of a changelog, "What is not covered".
+_LEFT_OUT = re.compile(
+    r"\W*(?:\w+ )?(?:removed|removals?|dropped|discontinued|exclusions?|excluded|fixed|(?:bug )?fixes|resolved)\W*$"
+    r"|.*\b(?:not|never) (?:be )?(?:included|covered|supported|allowed|permitted|insured)\b",
+    re.IGNORECASE,
+)
+_LEFT_OUT_ASKED = re.compile(r"\b(?:remov|drop|discontinu|exclu|fix|resolv)|\bnot\b|n['’]t\b", re.IGNORECASE)
 
 
 def _affirms(question: str, text: str, body: str, around: Sequence[str]) -> bool | None:

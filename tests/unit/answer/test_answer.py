@@ -426,6 +426,25 @@ def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: 
     assert answer.is_supported is bool(said)
 
 
+@pytest.mark.parametrize(
+    ("question", "heading", "said"),
+    [
+        ("Does Tarn 2.10 have an offline mode?", "Removed", False),
+        ("Does Tarn 2.10 have an offline mode?", "Added", True),
+        ("Was the offline mode of Tarn 2.10 removed?", "Removed", True),
+        ("Does Tarn 2.10 have an offline mode?", "What is not included", False),
+        ("Does Tarn 2.10 have a dark mode?", "Removed", None),
+    ],
+)
+def test_what_stands_under_a_heading_of_what_is_gone_is_not_there(
+    question: str, heading: str, said: bool | None
+) -> None:
+    piece = _evidence(f"Tarn, 2.10, {heading}: Offline mode")
+    answer = extractive_answer(question, [replace(piece, headings=("2.10", heading))])
+    assert answer.is_supported is (said is not None)
+    assert answer.text.startswith("Yes: " if said else "No: ") is (said is not None)
+
+
 # A question, and statements of one paragraph of which one decides, though another one is closer to the question.
 DECIDING = [
     (
@@ -606,6 +625,18 @@ ASSERTIONS = [
     ("In which county is Tarn?", ["Station: Tarn; County: Kelder; Staff: 9"], True),
     ("In which county is Tarn?", ["Station: Tarn; Owner: Kelder; Staff: 9"], False),
     ("Who has experience?", ["Ada Falk began an experiment."], False),
+    (
+        "In which Danish city was Ada Falk born?",
+        ["Ada Falk, born in 1821, was a Danish writer, first in French."],
+        False,
+    ),
+    ("In which Danish city was Ada Falk born?", ["Ada Falk, a Danish writer in French, was born in Sarn."], True),
+    ("What was the title of Ada Falk's last play?", ["Ada Falk wrote her last play in 1864."], False),
+    ("What was the title of Ada Falk's last play?", ["Ada Falk's last play was “Winter Tide”."], True),
+    ("What made Flight 25 crash?", ["Flight 25 was the service that crashed on 10 October 1997."], False),
+    ("What made Flight 25 crash?", ["Flight 25 crashed because of ice."], True),
+    ("What margin did Tarn have in 2024?", ["Plant: Tarn; Sales 2024: 36; Margin 2025: 6"], False),
+    ("What margin did Tarn have in 2025?", ["Plant: Tarn; Sales 2024: 36; Margin 2025: 6"], True),
 ]
 
 
