@@ -28,7 +28,7 @@ from hlgraph.records import (
     Source,
     Statement,
 )
-from hlgraph.retrieve.session import page_at
+from hlgraph.retrieve.session import headings_at, page_at
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, by_id
 from hlgraph.text import content_words
@@ -483,7 +483,7 @@ class Contradicting:
             source=shown(facts.sources[statement.source_id]),
             statement_id=statement.id,
             page=page_at(chunk, statement.start),
-            headings=chunk.headings,
+            headings=headings_at(chunk, statement.start),
         )
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from hlgraph.ids import shown
 from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
-from hlgraph.retrieve.session import page_at
+from hlgraph.retrieve.session import headings_at, page_at
 from hlgraph.stores.protocols import GraphStore, Scope
 from hlgraph.text import Block, BlockKind, blocks, is_separator, plain
 from hlgraph.where import And, Compare, Op, Or, Where
@@ -275,7 +275,7 @@ class TableReader:
                     source=source,
                     statement_id=said.id if said else "",
                     page=page_at(chunk, row.start),
-                    headings=chunk.headings,
+                    headings=headings_at(chunk, row.start),
                 )
             )
         return evidence

@@ -39,7 +39,7 @@ from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit, View
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
-from hlgraph.retrieve.session import Session, page_at
+from hlgraph.retrieve.session import Session, headings_at, page_at
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
@@ -450,7 +450,7 @@ def _piece(record: Chunk | Statement, chunk: Chunk, sources: Mapping[str, Source
         source=sources[chunk.source_id],
         statement_id="" if record is chunk else record.id,
         page=page_at(chunk, record.start),
-        headings=chunk.headings,
+        headings=headings_at(chunk, record.start),
         why=why.get(hit.id, {}),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ from hlgraph.stores.protocols import (
     base_of,
 )
 from hlgraph.subgraph import Subgraph
-from hlgraph.text import content_words
+from hlgraph.text import BlockKind, blocks, cached_by_text, content_words, plain
 from hlgraph.where import BUILT_IN_FIELDS
 
 if TYPE_CHECKING:
@@ -672,3 +673,35 @@ def page_at(piece: Chunk | Evidence, start: int) -> int | None:
     """
     passed = piece.text.count(PAGE_BREAK, 0, max(0, start - piece.start))
     return None if piece.page is None else piece.page + passed
+
+
+def headings_at(chunk: Chunk, start: int) -> tuple[str, ...]:
+    """The titles of the headings above a character of a chunk: those above the chunk, and those in its text before it.
+
+    The levels of the headings above a chunk are not stored: the outermost counts as the first, the next one as the second.
+
+    Parameters
+    ----------
+    chunk : a chunk with that character
+    start : offset in the text of the source
+    """
+    path = [(title, level) for level, title in enumerate(chunk.headings, 1)]
+    for at, title, level in _headings_in(chunk.text) if start > chunk.start else ():
+        if at >= start - chunk.start:
+            break
+        known = next((place for place, (above, _) in enumerate(path) if above == title), None)
+        above = path[:known] if known is not None else [each for each in path if each[1] < level]
+        path = [*above, (title, level)]
+    return tuple(title for title, _ in path)
+
+
+@cached_by_text(1 << 12)
+def _headings_in(text: str) -> tuple[tuple[int, str, int], ...]:
+    """Where each heading of a text begins, its title and its level."""
+    if _MAY_HEAD.search(text) is None:
+        return ()
+    headings = (block for block in blocks(text) if block.kind is BlockKind.HEADING)
+    return tuple((block.start, " ".join(plain(block.title).split()), block.level) for block in headings)
+
+
+_MAY_HEAD = re.compile(r"(?m)^ {0,3}#|^[^\n]{1,120}\n(?:[=*~^-]+$|\s*\n)")

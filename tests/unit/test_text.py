@@ -249,8 +249,12 @@ def test_blocks_of_markdown() -> None:
         ("Aims\n--", 2),
         ("Aims\n~~~~", 3),
         ("Aims\n^^^^", 3),
-    ]
-    + [("Aims and ends\n****", 0), ("Aims\n\n****", 0), ("Aims.\n*****", 0), ("One\n***", 0), ("- Aims\n******", 0)],
+        ("Aims and ends\n****", 0),
+        ("Aims\n\n****", 0),
+        ("Aims.\n*****", 0),
+        ("One\n***", 0),
+        ("- Aims\n******", 0),
+    ],
 )
 def test_a_line_of_signs_as_long_as_the_line_above_makes_it_a_heading(text: str, level: int) -> None:
     assert next(blocks(f"{text}\n\nA sentence.")).level == level
