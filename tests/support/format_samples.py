@@ -234,6 +234,68 @@ kanu18 = { kanu19 = "kanu20" }
 "kanu21.a" = 2024-03-05
 # kanu22
 '''
+BIBTEX = """% kanu of a library
+@string{kan = "kanu01"}
+@Book{kanu02, title = {The {kanu03}}, author = "kanu04, Ann and {kanu05 and Sons}", year = 1900,
+  publisher = kan # { kanu06}, abstract = {kanu07}}
+@misc(x)
+@article{kanu08, title = {kanu09 caf{\\'e}}, journal = {kanu10}}
+"""
+RIS = """TY  - JOUR
+TI  - kanu01
+AU  - kanu02, Ann
+AU  - kanu03, Ben
+AB  - kanu04
+kanu05
+KW  - kanu06
+XX  - kanu07
+ER  -
+
+TY  - BOOK
+T1  - kanu08
+ER  -
+"""
+NBIB = """PMID- 12345
+TI  - kanu01
+      kanu02
+FAU - kanu03, Ann
+JT  - kanu04
+AB  - kanu05
+OWN - NLM
+
+PMID- 12346
+TI  - kanu06
+"""
+VCF = """BEGIN:VCARD
+VERSION:4.0
+FN:kanu01
+ORG:kanu02;kanu03
+item1.TEL;TYPE=cell:+1 555 kanu04
+ADR:;;kanu05;Sarn;;;
+NOTE:kanu06\\, kan
+ u07
+PHOTO;ENCODING=b:AAAA=
+END:VCARD
+"""
+GEOJSON = json.dumps(
+    {
+        "type": "FeatureCollection",
+        "name": "kanu01",
+        "source": "kanu02",
+        "features": [
+            {
+                "type": "Feature",
+                "properties": {"height": 3, "name": "kanu03", "use": {"kind": "kanu04"}},
+                "geometry": {"type": "Point", "coordinates": [8.5, 47.1]},
+            },
+            {
+                "type": "Feature",
+                "id": "kanu05",
+                "geometry": {"type": "Polygon", "coordinates": [[[1, 2], [3, 4], [1, 2]]]},
+            },
+        ],
+    }
+)
 MHTML = """From: <Saved by Blink>
 Snapshot-Content-Location: http://kanu02.org/
 Subject: The page
@@ -402,6 +464,11 @@ def sources() -> dict[str, str]:
     cells_of_book = [{"cell_type": "markdown", "source": "# kanu01\n\nkanu02"}, {**cell, "outputs": outputs}]
     return {
         "asciidoc": ASCIIDOC,
+        "bibtex": BIBTEX,
+        "geojson": GEOJSON,
+        "nbib": NBIB,
+        "ris": RIS,
+        "vcf": VCF,
         "eml": mail.as_string(),
         "gpx": GPX,
         "ics": ICS,
@@ -438,8 +505,18 @@ def files() -> dict[str, bytes]:
     parquet.write_table(table, columns)
     with ipc.new_file(batches, table.schema) as writer:
         writer.write_table(table)
+    kmz = zipped({"doc.kml": KML, "images/a.png": "x"})
     texts = {name: packed(text) if name.startswith("od") else text.encode() for name, text in sources().items()}
-    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue(), "msg": outlook()}
+    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue(), "msg": outlook(), "kmz": kmz}
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    """A zip file of some texts."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as package:
+        for name, text in parts.items():
+            package.writestr(name, text)
+    return out.getvalue()
 
 
 def ole(streams: dict[str, bytes]) -> bytes:
