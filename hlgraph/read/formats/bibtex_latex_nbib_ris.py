@@ -501,10 +501,10 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
             yield token
 
 
-def _closed(text: str, at: int) -> int:
+def _closed(text: str, at: int, *, most: int = _LONGEST_ARGUMENT) -> int:
     """Where the group that opens at a brace ends; -1 if it is too long or left open."""
     level = 0
-    for brace in _BRACE.finditer(text, at, at + _LONGEST_ARGUMENT):
+    for brace in _BRACE.finditer(text, at, at + most):
         level += {"{": 1, "}": -1}.get(brace[0], 0)
         if not level:
             return brace.end()
@@ -914,7 +914,7 @@ def _value_at(text: str, at: int, strings: dict[str, str]) -> tuple[str, int]:
     parts: list[str] = []
     while at < len(text):
         if text[at] == "{":
-            end = _closed(text, at)
+            end = _closed(text, at, most=len(text))
             end = end if end > 0 else len(text)
             parts.append(text[at + 1 : end - 1])
             at = end
@@ -949,8 +949,8 @@ def _without_tex(value: str) -> str:
 def _people(value: str) -> str:
     """Names in the order in which they are spoken; a name in braces is one of an organization."""
     names: list[str] = []
-    for name in re.split(r"\s+and\s+(?![^{}]*\})", value.strip()):
-        family, *given = [part.strip() for part in re.split(r",(?![^{}]*\})", name)]
+    for name in re.split(r"\s+and\s+(?![^{}]{0,200}\})", value.strip()):
+        family, *given = [part.strip() for part in re.split(r",(?![^{}]{0,200}\})", name)]
         names.append(
             _without_tex(" ".join([*given[1:2], *given[:1], family]) if len(given) > 1 else " ".join([*given, family]))
         )

@@ -829,6 +829,8 @@ def test_references_are_a_table_with_names_as_they_are_spoken(tmp_path: Path) ->
         "| The kanu03 | book | Ann kanu04; kanu05 and Sons | 1900 | kanu01 kanu06 | kanu07 | kanu02 |  |",
         "| kanu09 café | article |  |  |  |  | kanu08 | kanu10 |",
     ]
+    long = f"@misc{{a, abstract = {{{'word ' * 1_000}}}, title = {{B}}}}\n@misc{{c, title = {{D}}}}"
+    assert documents(given(tmp_path, "bibtex", long))[0].text.split("\n")[2:4] == ["| B | misc | a |", "| D | misc | c |"]
     [found] = documents(given(tmp_path, "ris", format_samples.RIS))
     assert found.text.split("\n")[2:] == [
         "| kanu01 | article | Ann kanu02; Ben kanu03 | kanu04 kanu05 | kanu06 | kanu07 |",
