@@ -474,6 +474,9 @@ _ROOTS = {
     b"teiCorpus": "tei",
     b"gpx": "gpx",
     b"kml": "kml",
+    **dict.fromkeys((b"chapter", b"sect1", b"refentry"), "docbook"),
+    **dict.fromkeys((b"concept", b"task", b"dita"), "dita"),
+    b"FictionBook": "fb2",
     b"feed": "xml",
     b"opml": "xml",
     b"rss": "xml",
@@ -494,14 +497,14 @@ _CONVERSIONS = {
         (".xls .xlsb .numbers", "save it as XLSX, for example with soffice --headless --convert-to xlsx"),
         (".ppt .pps .key", "save it as PPTX, for example with soffice --headless --convert-to pptx"),
         (".pst .ost", "convert it to mbox, for example with readpst"),
-        (".mobi .azw .azw3 .fb2 .lit", "convert it to EPUB, for example with ebook-convert"),
+        (".mobi .azw .azw3 .lit", "convert it to EPUB, for example with ebook-convert"),
         (".djvu .ps .eps .xps", "convert it to PDF, for example with ddjvu or ps2pdf"),
         (".7z .bz2 .rar .tar .tgz .xz .zip .zst", "unpack it and give the folder"),
         (".bmp .gif .jpeg .jpg .png .tif .tiff .webp .heic", "make a PDF with a text layer, for example with ocrmypdf"),
         (".aac .avi .flac .m4a .mkv .mov .mp3 .mp4 .ogg .wav .webm", "transcribe it to VTT, for example with whisper"),
         (".db .sqlite .sqlite3 .mdb .accdb .dta .sav .orc .avro", "export its tables as CSV or Parquet"),
         (".xml", "convert it to HTML, Markdown or JSON lines, for example with xsltproc or pandoc"),
-        (".docbook .dbk .fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
+        (".fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
     )
     for suffix in suffixes.split()
 }
@@ -583,13 +586,13 @@ def _signature(head: bytes) -> str | None:
 
 
 def _root(head: bytes, *, is_xml: bool) -> str | None:
-    """The format of XML by its first element, "xml" for one of data; ``is_xml``: its name says that it is XML.
-
-    DocBook has articles, too.
-    """
+    """The format of XML by its first element, "xml" for one of data; ``is_xml``: its name says that it is XML."""
     match = _ROOT.match(head)
-    if match is None or b"docbook" in head[: match.end()].lower():
+    if match is None:
         return None
+    opening = head[: match.end()].lower()
+    if b"docbook" in opening or b"//dtd dita" in opening:
+        return "docbook" if b"docbook" in opening else "dita"
     is_data = is_xml or head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<?xml")
     return _ROOTS.get(match[1], "xml" if is_data and match[1] not in _PROGRAMS else None)
 

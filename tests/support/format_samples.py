@@ -296,6 +296,29 @@ GEOJSON = json.dumps(
         ],
     }
 )
+DOCBOOK = """<?xml version="1.0"?><article xmlns="http://docbook.org/ns/docbook" version="5.1"><info><title>kanu01</title><author>
+<personname><firstname>kanu02</firstname><surname>kanu03</surname></personname></author><abstract><para>kanu04</para></abstract></info>
+<section xml:id="s"><title>kanu05</title>
+<para>The kanu06<footnote><para>kanu07</para></footnote> runs, see <xref linkend="t"/>.</para>
+<warning><para>kanu08</para></warning><variablelist><varlistentry><term>kanu09</term><listitem><para>kanu10</para></listitem>
+</varlistentry></variablelist><procedure><step><para>kanu11</para></step><step><para>kanu12</para></step></procedure>
+<table xml:id="t"><title>kanu13</title><tgroup cols="2"><colspec colname="a"/><colspec colname="b"/><thead><row><entry>Name</entry>
+<entry>Year</entry></row></thead><tbody><row><entry morerows="1">Orlen</entry><entry>1900</entry></row><row>
+<entry>1901</entry></row></tbody></tgroup></table><programlisting>kanu14</programlisting><qandaset><qandaentry><question><para>kanu15?</para></question>
+<answer><para>kanu16</para></answer></qandaentry></qandaset><para>Go to
+<menuchoice><guimenu>kanu17</guimenu><guimenuitem>kanu18
+</guimenuitem></menuchoice></para><itemizedlist><listitem><para>kanu19</para></listitem></itemizedlist></section></article>"""
+DITA = """<?xml version="1.0"?><!DOCTYPE task PUBLIC "-//OASIS//DTD DITA Task//EN" "task.dtd"><task id="t"><title>kanu01</title>
+<shortdesc>kanu02</shortdesc><prolog><author>kanu03</author></prolog><taskbody><prereq><p>kanu04</p></prereq><steps><step><cmd>kanu05
+</cmd><info>kanu06</info></step></steps><result><note type="caution">kanu07</note><simpletable><sthead><stentry>Name</stentry>
+<stentry>Year</stentry></sthead><strow><stentry>Orlen</stentry><stentry>1900</stentry></strow><strow><stentry>Orlen</stentry>
+<stentry>1901</stentry></strow></simpletable></result></taskbody></task>"""
+FB2 = """<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="http://www.w3.org/1999/xlink">
+<description><title-info><author><first-name>kanu01</first-name><last-name>kanu02</last-name></author><book-title>kanu03</book-title>
+<annotation><p>kanu04</p></annotation><lang>en</lang></title-info></description><body><section><title><p>kanu05</p></title>
+<p>kanu06<a l:href="#n1" type="note">1</a> ends.</p><poem><stanza><v>kanu07</v><v>kanu08</v></stanza></poem><table><tr><th>Name</th>
+<th>Year</th></tr><tr><td rowspan="2">Orlen</td><td>1900</td></tr><tr><td>1901</td></tr></table></section></body><body name="notes">
+<section id="n1"><title><p>1</p></title><p>kanu09</p></section></body><binary id="c">AAAA</binary></FictionBook>"""
 MHTML = """From: <Saved by Blink>
 Snapshot-Content-Location: http://kanu02.org/
 Subject: The page
@@ -465,6 +488,9 @@ def sources() -> dict[str, str]:
     return {
         "asciidoc": ASCIIDOC,
         "bibtex": BIBTEX,
+        "dita": DITA,
+        "docbook": DOCBOOK,
+        "fb2": FB2,
         "geojson": GEOJSON,
         "nbib": NBIB,
         "ris": RIS,
