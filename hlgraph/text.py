@@ -616,7 +616,7 @@ class Context:
     >>> text = "Never do this:\\n- Open the valve.\\n| a | b |\\n| --- | --- |\\n| 1 | 2 |"
     >>> context = Context(text)
     >>> [context.above(block) for block in blocks(text)]
-    ['', 'Never do this:\\n\\n', '', '', '| a | b |\\n| --- | --- |\\n']
+    ['', 'Never do this:\\n\\n', '', '| a | b |\\n', '| a | b |\\n| --- | --- |\\n']
     """
 
     def __init__(self, text: str) -> None:
@@ -714,7 +714,7 @@ class Context:
     def _above_row(self, line: str, *, is_first: bool) -> str:
         if is_first:
             self._rows = []
-        has_head = len(self._rows) == 2 and is_separator(self._rows[1])
+        has_head = is_separator(line if len(self._rows) == 1 else "".join(self._rows[1:]))
         above = "".join(f"{row}\n" for row in self._rows) if has_head else ""
         if len(self._rows) < 2:
             self._rows.append(line)

@@ -366,9 +366,9 @@ def _is_readable(name: str, file: Path | S3Object) -> bool:
         return False
     try:
         with file.opened() if isinstance(file, S3Object) else file.open("rb") as stream:
-            is_xml = without_gz(name).lower().endswith(".xml")
-            kind = format_by_content(stream.read(HEAD), is_xml=is_xml)
-            return kind is not None and not (kind == "text" and is_xml)
+            suffix = PurePath(without_gz(name)).suffix.lower()
+            kind = format_by_content(stream.read(HEAD), is_xml=suffix == ".xml", is_conf=suffix == ".conf")
+            return kind is not None and not (kind == "text" and suffix in (".xml", ".conf"))
     except (OSError, ReadError):  # reading it reports the error
         return True
 
@@ -474,6 +474,9 @@ _ROOTS = {
     b"teiCorpus": "tei",
     b"gpx": "gpx",
     b"kml": "kml",
+    **dict.fromkeys((b"chapter", b"sect1", b"refentry"), "docbook"),
+    **dict.fromkeys((b"concept", b"task", b"dita"), "dita"),
+    b"FictionBook": "fb2",
     b"feed": "xml",
     b"opml": "xml",
     b"rss": "xml",
@@ -494,14 +497,14 @@ _CONVERSIONS = {
         (".xls .xlsb .numbers", "save it as XLSX, for example with soffice --headless --convert-to xlsx"),
         (".ppt .pps .key", "save it as PPTX, for example with soffice --headless --convert-to pptx"),
         (".pst .ost", "convert it to mbox, for example with readpst"),
-        (".mobi .azw .azw3 .fb2 .lit", "convert it to EPUB, for example with ebook-convert"),
+        (".mobi .azw .azw3 .lit", "convert it to EPUB, for example with ebook-convert"),
         (".djvu .ps .eps .xps", "convert it to PDF, for example with ddjvu or ps2pdf"),
         (".7z .bz2 .rar .tar .tgz .xz .zip .zst", "unpack it and give the folder"),
         (".bmp .gif .jpeg .jpg .png .tif .tiff .webp .heic", "make a PDF with a text layer, for example with ocrmypdf"),
         (".aac .avi .flac .m4a .mkv .mov .mp3 .mp4 .ogg .wav .webm", "transcribe it to VTT, for example with whisper"),
         (".db .sqlite .sqlite3 .mdb .accdb .dta .sav .orc .avro", "export its tables as CSV or Parquet"),
         (".xml", "convert it to HTML, Markdown or JSON lines, for example with xsltproc or pandoc"),
-        (".docbook .dbk .fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
+        (".fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
     )
     for suffix in suffixes.split()
 }
@@ -509,7 +512,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def may_be_text(name: str) -> bool:
-    """Whether the content of a file of this name is examined: no suffix, XML, a manual page, a name like README, or of a Maildir.
+    """Whether the content of a file of this name is examined: no suffix, XML, settings, a manual page, README, or of a Maildir.
 
     Examples
     --------
@@ -520,7 +523,7 @@ def may_be_text(name: str) -> bool:
     suffix = plain.rpartition(".")[2] if plain.rfind(".") > 0 else ""
     return (
         not suffix
-        or suffix.lower() == "xml"
+        or suffix.lower() in ("xml", "conf")
         or _NAMES.match(plain) is not None
         or _MAILDIR.fullmatch(plain) is not None
         or re.fullmatch(r"[1-9](?:p|pm|perl|ssl|x|type|posix)?", suffix) is not None
@@ -547,13 +550,17 @@ def title_in_folder(title: str, source: Input) -> str:
     return f"{folder} {title}" if folder and says_nothing else title
 
 
-def format_by_content(head: bytes, *, is_xml: bool = False) -> str | None:
+_SECTIONS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:[#;][^\n]*)?\r?\n)*+\[[^\[\]\r\n]{1,80}\][ \t]*\r?\n")
+"""The beginning of settings in sections, which programs write into files of any suffix."""
+
+
+def format_by_content(head: bytes, *, is_xml: bool = False, is_conf: bool = False) -> str | None:
     """The format of a file by its first bytes; None for a program or for binary data.
 
     Parameters
     ----------
     head : the first 4,096 bytes, or all of them; those of a gzip file are unpacked
-    is_xml : whether its name ends in ``.xml``, default False
+    is_xml, is_conf : whether its name ends in ``.xml`` or ``.conf``, default False
 
     Examples
     --------
@@ -571,8 +578,8 @@ def format_by_content(head: bytes, *, is_xml: bool = False) -> str | None:
         return root
     if _is_manual(head):
         return "man"
-    if mail := _mail(head):
-        return mail
+    if kind := "ini" if is_conf and _SECTIONS.match(head) else _mail(head):
+        return kind
     is_program = head.startswith((b"#!", b"PK\x03\x04", b"\x7fELF")) or not head.strip()
     return "text" if not is_program and not head.lstrip().startswith(b"<?xml") and _is_text(head) else None
 
@@ -583,13 +590,13 @@ def _signature(head: bytes) -> str | None:
 
 
 def _root(head: bytes, *, is_xml: bool) -> str | None:
-    """The format of XML by its first element, "xml" for one of data; ``is_xml``: its name says that it is XML.
-
-    DocBook has articles, too.
-    """
+    """The format of XML by its first element, "xml" for one of data; ``is_xml``: its name says that it is XML."""
     match = _ROOT.match(head)
-    if match is None or b"docbook" in head[: match.end()].lower():
+    if match is None:
         return None
+    opening = head[: match.end()].lower()
+    if b"docbook" in opening or b"//dtd dita" in opening:
+        return "docbook" if b"docbook" in opening else "dita"
     is_data = is_xml or head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<?xml")
     return _ROOTS.get(match[1], "xml" if is_data and match[1] not in _PROGRAMS else None)
 
@@ -637,8 +644,8 @@ def settled_format(origin: Origin, head: bytes, *, named: str | None) -> tuple[s
             reason = f"holds {kind}, but its suffix {suffix} stands for {named}"
             raise ReadError(origin.uri, reason, f"rename it, or add --format {kind}")
         return named, ()
-    kind = format_by_content(head, is_xml=suffix == ".xml")
-    if may_be_text(origin.name) and (suffix != ".xml" or kind not in (None, "text")):
+    kind = format_by_content(head, is_xml=suffix == ".xml", is_conf=suffix == ".conf")
+    if may_be_text(origin.name) and (suffix not in (".xml", ".conf") or kind not in (None, "text")):
         return kind or "text", ()
     if kind not in (None, "text"):
         return kind, (f"its suffix {suffix} has no reader; read as {kind} by its content",)

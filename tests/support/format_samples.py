@@ -234,6 +234,91 @@ kanu18 = { kanu19 = "kanu20" }
 "kanu21.a" = 2024-03-05
 # kanu22
 '''
+BIBTEX = """% kanu of a library
+@string{kan = "kanu01"}
+@Book{kanu02, title = {The {kanu03}}, author = "kanu04, Ann and {kanu05 and Sons}", year = 1900,
+  publisher = kan # { kanu06}, abstract = {kanu07}}
+@misc(x)
+@article{kanu08, title = {kanu09 caf{\\'e}}, journal = {kanu10}}
+"""
+RIS = """TY  - JOUR
+TI  - kanu01
+AU  - kanu02, Ann
+AU  - kanu03, Ben
+AB  - kanu04
+kanu05
+KW  - kanu06
+XX  - kanu07
+ER  -
+
+TY  - BOOK
+T1  - kanu08
+ER  -
+"""
+NBIB = """PMID- 12345
+TI  - kanu01
+      kanu02
+FAU - kanu03, Ann
+JT  - kanu04
+AB  - kanu05
+OWN - NLM
+
+PMID- 12346
+TI  - kanu06
+"""
+VCF = """BEGIN:VCARD
+VERSION:4.0
+FN:kanu01
+ORG:kanu02;kanu03
+item1.TEL;TYPE=cell:+1 555 kanu04
+ADR:;;kanu05;Sarn;;;
+NOTE:kanu06\\, kan
+ u07
+PHOTO;ENCODING=b:AAAA=
+END:VCARD
+"""
+GEOJSON = json.dumps(
+    {
+        "type": "FeatureCollection",
+        "name": "kanu01",
+        "source": "kanu02",
+        "features": [
+            {
+                "type": "Feature",
+                "properties": {"height": 3, "name": "kanu03", "use": {"kind": "kanu04"}},
+                "geometry": {"type": "Point", "coordinates": [8.5, 47.1]},
+            },
+            {
+                "type": "Feature",
+                "id": "kanu05",
+                "geometry": {"type": "Polygon", "coordinates": [[[1, 2], [3, 4], [1, 2]]]},
+            },
+        ],
+    }
+)
+DOCBOOK = """<?xml version="1.0"?><article xmlns="http://docbook.org/ns/docbook" version="5.1"><info><title>kanu01</title><author>
+<personname><firstname>kanu02</firstname><surname>kanu03</surname></personname></author><abstract><para>kanu04</para></abstract></info>
+<section xml:id="s"><title>kanu05</title>
+<para>The kanu06<footnote><para>kanu07</para></footnote> runs, see <xref linkend="t"/>.</para>
+<warning><para>kanu08</para></warning><variablelist><varlistentry><term>kanu09</term><listitem><para>kanu10</para></listitem>
+</varlistentry></variablelist><procedure><step><para>kanu11</para></step><step><para>kanu12</para></step></procedure>
+<table xml:id="t"><title>kanu13</title><tgroup cols="2"><colspec colname="a"/><colspec colname="b"/><thead><row><entry>Name</entry>
+<entry>Year</entry></row></thead><tbody><row><entry morerows="1">Orlen</entry><entry>1900</entry></row><row>
+<entry>1901</entry></row></tbody></tgroup></table><programlisting>kanu14</programlisting><qandaset><qandaentry><question><para>kanu15?</para></question>
+<answer><para>kanu16</para></answer></qandaentry></qandaset><para>Go to
+<menuchoice><guimenu>kanu17</guimenu><guimenuitem>kanu18
+</guimenuitem></menuchoice></para><itemizedlist><listitem><para>kanu19</para></listitem></itemizedlist></section></article>"""
+DITA = """<?xml version="1.0"?><!DOCTYPE task PUBLIC "-//OASIS//DTD DITA Task//EN" "task.dtd"><task id="t"><title>kanu01</title>
+<shortdesc>kanu02</shortdesc><prolog><author>kanu03</author></prolog><taskbody><prereq><p>kanu04</p></prereq><steps><step><cmd>kanu05
+</cmd><info>kanu06</info></step></steps><result><note type="caution">kanu07</note><simpletable><sthead><stentry>Name</stentry>
+<stentry>Year</stentry></sthead><strow><stentry>Orlen</stentry><stentry>1900</stentry></strow><strow><stentry>Orlen</stentry>
+<stentry>1901</stentry></strow></simpletable></result></taskbody></task>"""
+FB2 = """<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0" xmlns:l="http://www.w3.org/1999/xlink">
+<description><title-info><author><first-name>kanu01</first-name><last-name>kanu02</last-name></author><book-title>kanu03</book-title>
+<annotation><p>kanu04</p></annotation><lang>en</lang></title-info></description><body><section><title><p>kanu05</p></title>
+<p>kanu06<a l:href="#n1" type="note">1</a> ends.</p><poem><stanza><v>kanu07</v><v>kanu08</v></stanza></poem><table><tr><th>Name</th>
+<th>Year</th></tr><tr><td rowspan="2">Orlen</td><td>1900</td></tr><tr><td>1901</td></tr></table></section></body><body name="notes">
+<section id="n1"><title><p>1</p></title><p>kanu09</p></section></body><binary id="c">AAAA</binary></FictionBook>"""
 MHTML = """From: <Saved by Blink>
 Snapshot-Content-Location: http://kanu02.org/
 Subject: The page
@@ -402,6 +487,14 @@ def sources() -> dict[str, str]:
     cells_of_book = [{"cell_type": "markdown", "source": "# kanu01\n\nkanu02"}, {**cell, "outputs": outputs}]
     return {
         "asciidoc": ASCIIDOC,
+        "bibtex": BIBTEX,
+        "dita": DITA,
+        "docbook": DOCBOOK,
+        "fb2": FB2,
+        "geojson": GEOJSON,
+        "nbib": NBIB,
+        "ris": RIS,
+        "vcf": VCF,
         "eml": mail.as_string(),
         "gpx": GPX,
         "ics": ICS,
@@ -438,8 +531,18 @@ def files() -> dict[str, bytes]:
     parquet.write_table(table, columns)
     with ipc.new_file(batches, table.schema) as writer:
         writer.write_table(table)
+    kmz = zipped({"doc.kml": KML, "images/a.png": "x"})
     texts = {name: packed(text) if name.startswith("od") else text.encode() for name, text in sources().items()}
-    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue(), "msg": outlook()}
+    return {**texts, "parquet": columns.getvalue(), "arrow": batches.getvalue(), "msg": outlook(), "kmz": kmz}
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    """A zip file of some texts."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as package:
+        for name, text in parts.items():
+            package.writestr(name, text)
+    return out.getvalue()
 
 
 def ole(streams: dict[str, bytes]) -> bytes:

@@ -348,12 +348,12 @@ def _cells(line: str, *, count: int = 0) -> list[str]:
 
 
 def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
-    """One unit per row; the row above a separator row is the header, and is a unit only if there is no other row.
+    """One unit per row, without the header above a separator row, even where a chunk ends below it.
 
     A row with a first cell alone names the section of those below it, until the next one or a total.
     """
     labels: list[str] = []
-    if len(rows) > 2 and is_separator(text[rows[1].start : rows[1].end]):
+    if len(rows) > 1 and is_separator(text[rows[1].start : rows[1].end]):
         labels = _cells(text[rows[0].start : rows[0].end])
         rows = rows[2:]
     section: list[str] = []

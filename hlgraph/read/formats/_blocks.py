@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title
+from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
 
 _DEEPEST = 6
 _MOST_SHOWN = 5
 _LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
+_LONG = 200  # characters of a description that stands below a table
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -102,6 +104,27 @@ def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
     depth : how many lists are around its list, default 0
     """
     return f"{'  ' * depth}{marker} {text}" if text else ""
+
+
+def records_table(rows: Sequence[dict[str, str]], produced: Produced) -> list[str]:
+    """The table of some things, and the long texts about them below it, each after the first value of its thing if that is a name.
+
+    Parameters
+    ----------
+    rows : what is said of each, by label
+    produced : counts the cells
+    """
+    below_table: list[str] = []
+    labels: dict[str, None] = {}
+    for row in rows:
+        first, name = next(iter(row.items()), ("", ""))
+        name = f"{name}: " if any(map(str.isalpha, name)) else ""
+        for label in [label for label, text in row.items() if len(text) > _LONG and not (label == first and name)]:
+            below_table.append(f"{name}{row.pop(label)}")
+        labels |= dict.fromkeys(row)
+    produced.add_cells(len(labels) * len(rows))
+    table = markdown_rows([*labels], ([row.get(label, "") for label in labels] for row in rows)) if labels else ""
+    return [table, *below_table]
 
 
 def joined_items(blocks: Iterable[str]) -> list[str]:

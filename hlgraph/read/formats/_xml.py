@@ -122,7 +122,7 @@ class Flow:
         self._holders: set[Element] = set()  # elements with a block inside
         for element in root.iter("{*}*"):
             parent = element.getparent() if tag_of(element) in blocks else None
-            while parent is not None and parent not in self._holders:
+            while parent is not None and parent not in self._holders and tag_of(parent) != "footnote":
                 self._holders.add(parent)
                 parent = parent.getparent()
 

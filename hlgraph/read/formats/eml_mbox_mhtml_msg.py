@@ -675,7 +675,7 @@ def _mail_of(streams: dict[str, bytes], folder: str, *, depth: int) -> EmailMess
         if name.startswith("__recip_version1.0_#"):
             person = _Properties(streams, f"{folder}{name}/")
             people.setdefault(person.number(0x0C15), []).append(_person(person, 0x3001, 0x39FE, 0x3003))
-    found = {
+    headers = {
         "From": _person(values, 0x0C1A, 0x5D01, 0x0C1F),
         "To": ", ".join(people.get(1, [])) or values.text(0x0E04),
         "Cc": ", ".join(people.get(2, [])) or values.text(0x0E03),
@@ -684,8 +684,8 @@ def _mail_of(streams: dict[str, bytes], folder: str, *, depth: int) -> EmailMess
         "In-Reply-To": values.text(0x1042),
     }
     when = values.time(0x0039) or values.time(0x0E06)
-    found["Date"] = str(sent["Date"] or (format_datetime(when) if when else ""))
-    for name, value in found.items():
+    headers["Date"] = str(sent["Date"] or (format_datetime(when) if when else ""))
+    for name, value in headers.items():
         if text := " ".join(clean(str(value)).split()):
             mail[name] = text
     page, rich = values.bytes(0x1013), values.bytes(0x1009)
@@ -700,7 +700,7 @@ def _mail_of(streams: dict[str, bytes], folder: str, *, depth: int) -> EmailMess
 
 
 def _person(values: _Properties, name: int, *addresses: int) -> str:
-    """A person as mail writes one; an address of Exchange is none."""
+    """A person as mail writes one, without an address of Exchange, which has no "@"."""
     address = next((text for text in map(values.text, addresses) if "@" in text), "")
     return formataddr((values.text(name), address)) if address else values.text(name)
 

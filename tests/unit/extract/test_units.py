@@ -363,6 +363,16 @@ def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
     assert texts(text) == ["Contents of the guide to the pumps", "It pumps oil... every day."]
 
 
+def test_a_row_of_a_table_has_its_labels_wherever_a_chunk_begins_and_a_header_alone_is_no_statement() -> None:
+    header = f"| {' | '.join(f'label number {number}' for number in range(12))} |\n|{' --- |' * 12}"
+    row = f"| {' | '.join(f'value of the row {number}' for number in range(12))} |"
+    text = f"{header}\n{row}"
+    spans = ContentDefinedChunker().chunk(Document("a", text))
+    assert len(spans) > 1
+    found = [each for span in spans for each in texts(text[span.start : span.end], above=span.above)]
+    assert found == ["; ".join(f"label number {number}: value of the row {number}" for number in range(12))]
+
+
 @pytest.mark.parametrize("heading", ["Contents", "Table of Contents", "Inhaltsverzeichnis", "Sommaire"])
 def test_lines_with_the_numbers_of_pages_below_the_heading_of_contents_are_no_statements(heading: str) -> None:
     listed = f"# {heading}\n\n1 Why a mill? 1\n\n2 Wheels 12\n\nPreface vii\n\nAda Falk wrote it."

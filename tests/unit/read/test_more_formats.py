@@ -28,7 +28,27 @@ KINDS = sorted(format_samples.files())
 TEXTS = sorted(format_samples.sources())
 MARKUP = sorted(set(TEXTS) - {"eml", "mbox", "mhtml", "odp", "ods", "odt"})
 VALUES = {"ini", "properties", "toml", "xml", "yaml"}
-NO_TABLES = VALUES | {"eml", "gpx", "ics", "ipynb", "kml", "log", "mbox", "mhtml", "msg", "srt", "vtt"}
+NO_TABLES = VALUES | {
+    *(
+        "bibtex",
+        "eml",
+        "geojson",
+        "gpx",
+        "ics",
+        "ipynb",
+        "kml",
+        "kmz",
+        "log",
+        "mbox",
+        "mhtml",
+        "msg",
+        "nbib",
+        "ris",
+        "srt",
+        "vcf",
+    ),
+    "vtt",
+}
 
 
 def given(folder: Path, kind: str, data: bytes | str, name: str = "a") -> Path:
@@ -107,7 +127,7 @@ def test_a_file_that_is_cut_anywhere_gives_documents_or_one_clear_failure(tmp_pa
 
 @pytest.mark.parametrize("kind", MARKUP)
 def test_text_in_another_encoding_is_read(tmp_path: Path, kind: str) -> None:
-    if kind in ("gpx", "jats", "kml", "tei"):
+    if kind in ("dita", "docbook", "fb2", "gpx", "jats", "kml", "tei"):
         data = format_samples.sources()[kind].replace('<?xml version="1.0"?>', "").encode("utf-16")
     elif kind == "rtf":
         data = format_samples.files()[kind]
@@ -168,11 +188,11 @@ def test_an_unknown_suffix_with_content_that_tells_its_format_is_read_with_a_war
     (tmp_path / "a.dat").write_text(format_samples.RTF)
     [found] = documents(tmp_path / "a.dat")
     assert found.warnings == ("its suffix .dat has no reader; read as rtf by its content",)
-    for name in ("jats", "tei"):
+    for name in ("dita", "docbook", "fb2", "jats", "tei"):
         (tmp_path / f"{name}.xml").write_text(format_samples.sources()[name])
     (tmp_path / "other.xml").write_text("<svg/>")
     (tmp_path / "a.dat").unlink()
-    assert len(documents(tmp_path)) == 2
+    assert len(documents(tmp_path)) == 5
 
 
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "laugh"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/hostname">]>'
@@ -759,6 +779,90 @@ def test_a_damaged_message_of_outlook_is_one_failure_or_what_is_left_of_it(cut: 
     ):
         items = list(read([str(given(tmp_path, "msg", data, name=f"a{number}"))]))
         assert 0 < len(items) < 4
+
+
+def test_a_manual_keeps_what_its_sense_needs(tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, "docbook", format_samples.DOCBOOK))
+    assert (found.title, found.metadata["author"]) == ("kanu01", ("kanu02 kanu03",))
+    assert found.text.split("\n\n") == [
+        *(
+            "# kanu01",
+            "kanu04",
+            "## kanu05",
+            "The kanu06 [kanu07] runs, see “kanu13”.",
+            "Warning: kanu08",
+            "- kanu09: kanu10",
+        ),
+        *("1. kanu11\n2. kanu12", "kanu13", "| Name | Year |\n| --- | --- |\n| Orlen | 1900 |\n| Orlen | 1901 |"),
+        *("```\nkanu14\n```", "**Q:** kanu15?", "**A:** kanu16", "Go to kanu17 > kanu18", "- kanu19"),
+    ]
+    [found] = documents(given(tmp_path, "dita", format_samples.DITA))
+    assert "1. kanu05\n  kanu06\n\nCaution: kanu07" in found.text
+    [found] = documents(given(tmp_path, "fb2", format_samples.FB2))
+    assert found.text.startswith("# kanu03\n\nkanu04\n\n## kanu05\n\nkanu06 [kanu09] ends.\n\nkanu07\nkanu08\n\n| Name")
+
+
+CARDS = """BEGIN:VCARD
+FN:Ada Falk
+ORG:Brask Inc.;Sales
+TEL;TYPE=CELL,VOICE:+49 30 1234
+BDAY:1980-05-12
+PHOTO;ENCODING=b:AAAA=
+TEL;TYPE=work:5
+END:VCARD
+BEGIN:VCARD
+VERSION:2.1
+N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Ben
+NOTE;ENCODING=QUOTED-PRINTABLE:Caf=C3=A9 =
+owner
+END:VCARD
+"""
+
+
+def test_contacts_are_a_table(tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, "vcf", CARDS))
+    assert found.text.split("\n") == [
+        "| name | organization | telephone (cell) | birthday | telephone (work) | note |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| Ada Falk | Brask Inc., Sales | +49 30 1234 | 1980-05-12 | 5 |  |",
+        "| Ben Müller |  |  |  |  | Café owner |",
+    ]
+    assert found.warnings == ("not read: picture, key or property of one program",)
+
+
+def test_features_of_a_map_are_a_table_with_the_places_of_points(tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, "geojson", format_samples.GEOJSON))
+    assert (found.title, found.text.split("\n")) == (
+        "kanu01",
+        [
+            *("source: kanu02", "", "| name | height | use kind | latitude | longitude | id | geometry | points |"),
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| kanu03 | 3 | kanu04 | 47.1 | 8.5 |  |  |  |",
+            "|  |  |  |  |  | kanu05 | Polygon | 3 |",
+        ],
+    )
+    assert reason(given(tmp_path, "geojson", '{"a": 1}')) == "is not GeoJSON: its first object has no type of it"
+
+
+def test_references_are_a_table_with_names_as_they_are_spoken(tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, "bibtex", format_samples.BIBTEX))
+    assert found.text.split("\n")[2:] == [
+        "| The kanu03 | book | Ann kanu04; kanu05 and Sons | 1900 | kanu01 kanu06 | kanu07 | kanu02 |  |",
+        "| kanu09 café | article |  |  |  |  | kanu08 | kanu10 |",
+    ]
+    long = f"@misc{{a, abstract = {{{'word ' * 1_000}}}, title = {{B}}}}\n@misc{{c, title = {{D}}}}"
+    assert documents(given(tmp_path, "bibtex", long))[0].text.split("\n")[2:4] == [
+        "| B | misc | a |",
+        "| D | misc | c |",
+    ]
+    [found] = documents(given(tmp_path, "ris", format_samples.RIS))
+    assert found.text.split("\n")[2:] == [
+        "| kanu01 | article | Ann kanu02; Ben kanu03 | kanu04 kanu05 | kanu06 | kanu07 |",
+        "| kanu08 | book |  |  |  |  |",
+    ]
+    [found] = documents(given(tmp_path, "nbib", format_samples.NBIB))
+    assert found.text.split("\n")[2] == "| kanu01 kanu02 | 12345 | Ann kanu03 | kanu04 | kanu05 |"
+    assert found.warnings == ("not read: tag of a library",)
 
 
 def test_items_of_rtf_keep_their_numbers_and_levels(tmp_path: Path) -> None:

@@ -592,3 +592,14 @@ def test_an_outline_is_a_list(tmp_path: Path) -> None:
     [found] = read([str(tmp_path)])
     assert isinstance(found, Document)
     assert (found.title, found.text) == ("Feeds", "- Mills\n  - Orlen Mill (http://a.org/f)\n- Bridges")
+
+
+def test_settings_in_sections_are_read_whatever_program_they_are_of(tmp_path: Path) -> None:
+    (tmp_path / "smb.conf").write_text("# Samba\n\n[global]\n   workgroup = SARN\n   admin password = k\n")
+    (tmp_path / "nginx.conf").write_text("user www;\nevents { }\n")
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert "| global workgroup | SARN |\n| global admin password | (withheld) |" in found.text
+    [failed] = read([str(tmp_path / "nginx.conf")])
+    assert isinstance(failed, ReadFailure)
+    assert failed.error.mend.startswith("if it is plain text, add --format text")

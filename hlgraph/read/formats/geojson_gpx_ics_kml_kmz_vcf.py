@@ -1,30 +1,35 @@
-"""Readers of what phones and planners export: places and tracks (GPX, KML), and calendars (iCalendar).
+"""Readers of what phones, maps and planners export: places (GPX, KML, KMZ, GeoJSON), calendars (iCalendar), contacts (vCard).
 
-Places are a table for each part, and of each track the points are counted. Each event and task has a heading.
+Places and contacts are tables, and of each track and area the points are counted. Each event and task has a heading.
 """
 
 from __future__ import annotations
 
+import io
+import quopri
 import re
+import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from hlgraph.errors import ReadError, needs_extra
-from hlgraph.read.bounds import Produced
+from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean_title, decode
-from hlgraph.read.formats._blocks import Unread, document_of, heading
+from hlgraph.read.formats._blocks import Unread, document_of, heading, records_table
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import attribute, below, children, parsed, tag_of
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import markdown_rows
+from hlgraph.read.rows import cell_text, numbered_leaves
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-_LONG = 200  # characters of a description that stands below the table
 _DESCRIBES = ("desc", "description", "cmt", "snippet", "Snippet")
 _LABELS = {"ele": "elevation", "sym": "symbol", "desc": "description", "cmt": "comment", "Snippet": "snippet"}
 _PLACES = ("Document", "Folder")
@@ -73,18 +78,124 @@ def read_places(origin: Origin, data: bytes, *, options: ReadOptions, kind: str)
     return (_gpx if kind == "gpx" else _kml)(root, produced)
 
 
+def read_kmz(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of the places in a KMZ file, a packed KML file with its pictures.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the size limit
+
+    Raises
+    ------
+    MissingExtraError
+        lxml is not installed.
+    ReadError
+        It is damaged, too large, or holds no KML or no place.
+    """
+    check_package(origin, data, limit=options.max_bytes)
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        names = [name for name in package.namelist() if not name.endswith("/")]
+        places = [name for name in names if name.lower().endswith(".kml")]
+        if not places:
+            raise ReadError(origin.uri, "holds no KML file", "check its suffix")
+        document = read_places(origin, package.read(places[0]), options=options, kind="kml")
+    unread = Unread({"file in it": len(names) - 1} if len(names) > 1 else {}).warnings()
+    return replace(document, warnings=(*document.warnings, *unread))
+
+
+def read_geojson(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of the features of a map: a table of their properties, with the coordinates of points.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : encoding and size limit
+
+    Raises
+    ------
+    ReadError
+        It is no GeoJSON, too large, or holds no feature.
+
+    References
+    ----------
+    RFC 7946.
+    """
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    produced, unread = Produced(origin, len(data), options.max_bytes), Unread()
+    try:
+        root = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(origin.uri, f"is not JSON ({error})", "export it again") from error
+    kind = root.get("type") if isinstance(root, dict) else None
+    if not isinstance(root, dict) or kind not in ("FeatureCollection", "Feature", *_GEOMETRY_OF_JSON):
+        raise ReadError(origin.uri, "is not GeoJSON: its first object has no type of it", "add --format json")
+    features = root.get("features") if kind == "FeatureCollection" else [root]
+    rows = [_feature(feature, unread) for feature in features or () if isinstance(feature, dict)]
+    about = {
+        name: cell_text(value) for name, value in root.items() if name not in _STRUCTURE and kind == "FeatureCollection"
+    }
+    blocks = [f"{name}: {value}" for name, value in about.items() if value and name not in _NAMES]
+    title = next((about[name] for name in _NAMES if about.get(name)), "")
+    blocks += records_table(rows, produced)
+    return document_of(produced, blocks, title=title, warnings=(*warnings, *unread.warnings()), part="its features")
+
+
+def _feature(feature: dict[str, Any], unread: Unread) -> _Values:
+    """What is said of a feature, the name first, and where it is."""
+    given = feature.get("properties")
+    leaves = dict(numbered_leaves(given)) if isinstance(given, dict) else {}
+    values = {name: cell_text(value) for name, value in leaves.items()}
+    name = next((name for name in values if name.lower() in _NAMES), "")
+    shape = feature.get("geometry") if "geometry" in feature else feature if "coordinates" in feature else None
+    geometry: _Values = {}
+    if isinstance(shape, dict) and (kind := str(shape.get("type") or "")):
+        numbers = shape.get("coordinates")
+        if kind == "Point" and isinstance(numbers, list) and len(numbers) > 1:
+            geometry = {"latitude": cell_text(numbers[1]), "longitude": cell_text(numbers[0])}
+        else:
+            count = _count_points([numbers, shape.get("geometries")])
+            geometry = {"geometry": kind, "points": f"{count:,}"}
+            unread["points of lines and areas, but for their number"] += count
+    own = {"id": cell_text(feature["id"])} if feature.get("id") not in (None, "") and "id" not in values else {}
+    return {**({name: values.pop(name)} if name else {}), **own, **values, **geometry}
+
+
+def _count_points(value: object) -> int:
+    count, waiting = 0, [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            value = [value.get("coordinates"), value.get("geometries")]
+        if isinstance(value, list):
+            is_point = len(value) > 1 and isinstance(value[0], int | float)
+            count += is_point
+            waiting += [] if is_point else value
+    return count
+
+
+_GEOMETRY_OF_JSON = (
+    *("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon"),
+    "GeometryCollection",
+)
+_STRUCTURE = ("type", "features", "bbox", "crs", "geometry", "properties")
+_NAMES = ("name", "title", "label")
+
+
 def _gpx(root: Element, produced: Produced) -> Document:
     unread = Unread()
     about: _Values = {}
     for part in (root, *children(root, "metadata")):
         about |= _leaves(part, {"wpt", "rte", "trk", "metadata", "extensions", "bounds"})
     blocks = [about.pop(name) for name in ("description", "comment") if name in about]
-    blocks += _table([_point(place) for place in children(root, "wpt")], produced)
+    blocks += records_table([_point(place) for place in children(root, "wpt")], produced)
     for route in children(root, "rte"):
         values = _leaves(route, {"rtept"})
         blocks.append(heading(values.pop("name", "Route"), 2))
         blocks += [f"{label}: {text}" for label, text in values.items()]
-        blocks += _table([_point(place) for place in children(route, "rtept")], produced)
+        blocks += records_table([_point(place) for place in children(route, "rtept")], produced)
     tracks: list[_Values] = []
     for track in children(root, "trk"):
         values = _leaves(track, {"trkseg"})
@@ -92,7 +203,7 @@ def _gpx(root: Element, produced: Produced) -> Document:
         times = [time.text.strip() for point in points for time in children(point, "time") if time.text]
         tracks.append({"track": values.pop("name", f"{len(tracks) + 1}"), **_summary(len(points), times), **values})
         unread["points of tracks, but for their number and times"] += len(points)
-    blocks += [heading("Tracks", 2), *_table(tracks, produced)] if tracks else []
+    blocks += [heading("Tracks", 2), *records_table(tracks, produced)] if tracks else []
     unread["extension"] += len(children(root, "extensions"))
     return _document(about, blocks, produced, unread)
 
@@ -109,7 +220,7 @@ def _kml(root: Element, produced: Produced) -> Document:
 
 def _folder(folder: Element, level: int, produced: Produced, unread: Unread) -> Iterator[str]:
     """The blocks of a folder, and of the folders in it, which have headings."""
-    yield from _table([_placemark(place, unread) for place in children(folder, "Placemark")], produced)
+    yield from records_table([_placemark(place, unread) for place in children(folder, "Placemark")], produced)
     for inner in children(folder, *_PLACES):
         about = _leaves(inner, {*_PLACES, *_LOOKS, "Placemark"})
         yield heading(about.pop("name", ""), level + 1)
@@ -183,20 +294,6 @@ def _text(element: Element) -> str:
 
         text = "".join(html.fragment_fromstring(_BREAK.sub(" <", text), create_parent=True).itertext())
     return clean_title(text)
-
-
-def _table(rows: list[_Values], produced: Produced) -> list[str]:
-    """The table of some places, and the long texts about them below it."""
-    below_table: list[str] = []
-    labels: dict[str, None] = {}
-    for row in rows:
-        name = row.get("name") or row.get("track", "")
-        for label in [label for label, text in row.items() if len(text) > _LONG]:
-            below_table.append(f"{name}: {row.pop(label)}" if name else row.pop(label))
-        labels |= dict.fromkeys(row)
-    produced.add_cells(len(labels) * len(rows))
-    table = markdown_rows([*labels], ([row.get(label, "") for label in labels] for row in rows)) if labels else ""
-    return [table, *below_table]
 
 
 # Calendars
@@ -356,9 +453,111 @@ def _repeats(rule: Any) -> str:
     return " ".join(parts)
 
 
+# Contacts
+
+_CARD = re.compile(r"^BEGIN:VCARD[ \t]*$(.*?)^END:VCARD[ \t]*$", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_PROPERTY = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;(?:\"[^\"]*\"|[^:\"])*)?):(.*)", re.DOTALL)
+_OF_CARD = {
+    "ORG": "organization",
+    "TITLE": "title",
+    "ROLE": "role",
+    "TEL": "telephone",
+    "EMAIL": "e-mail",
+    "ADR": "address",
+    "URL": "web page",
+    "BDAY": "birthday",
+    "ANNIVERSARY": "anniversary",
+    "NICKNAME": "nickname",
+    "NOTE": "note",
+    "CATEGORIES": "categories",
+    "IMPP": "messages",
+    "LANG": "language",
+    "GEO": "latitude and longitude",
+    "TZ": "time zone",
+    "RELATED": "related",
+    "MEMBER": "member",
+    "GENDER": "gender",
+    "N": "",
+}
+_TYPE = re.compile(r"(?:TYPE=)?([\w-]+(?:,[\w-]+)*)", re.IGNORECASE)
+_NO_TYPE = frozenset(("pref", "voice", "internet", "x-voice"))
+
+
+def read_contacts(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of contacts: a table with a row for each.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : encoding and size limit
+
+    Raises
+    ------
+    ReadError
+        It holds no contact, or one without its end.
+
+    References
+    ----------
+    RFC 6350.
+    """
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    produced, unread = Produced(origin, len(data), options.max_bytes), Unread()
+    whole = "\n".join(_unfolded(text))
+    cards = [match[1] for match in _CARD.finditer(whole)]
+    if not cards or len(cards) < len(re.findall(r"(?im)^BEGIN:VCARD", whole)):
+        raise ReadError(origin.uri, "holds a contact without its end, or none (VCARD)", "export it again")
+    rows = [_card(card, unread) for card in cards]
+    return document_of(produced, records_table(rows, produced), warnings=(*warnings, *unread.warnings()))
+
+
+def _unfolded(text: str) -> Iterator[str]:
+    """The lines of a file of contacts, each whole; in the oldest version a line that is coded goes on after an equals sign."""
+    line = ""
+    for each in text.split("\n"):
+        is_coded = line.endswith("=") and "QUOTED-PRINTABLE" in line.upper()
+        if is_coded or each[:1] in (" ", "\t"):
+            line = f"{line[: -1 if is_coded else None]}{each if is_coded else each[1:]}"
+        else:
+            yield line
+            line = each
+    yield line
+
+
+def _card(card: str, unread: Unread) -> _Values:
+    values: _Values = {"name": ""}
+    for line in card.split("\n"):
+        parts = _PROPERTY.fullmatch(line.strip())
+        if parts is None or not parts[3].strip():
+            continue
+        name, parameters, value = parts[1].upper(), [each for each in parts[2].split(";") if each], parts[3]
+        if any(each.upper().endswith("QUOTED-PRINTABLE") for each in parameters):
+            value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
+        shown = ", ".join(filter(None, (_plain(part) for part in re.split(r"(?<!\\)[;]", value))))
+        if name == "FN":
+            values["name"] = shown
+        elif name == "N":
+            family, given, *_ = [*(_plain(part) for part in value.split(";")), "", ""]
+            values["name"] = values["name"] or f"{given} {family}".strip()
+        elif name in _OF_CARD:
+            kinds = [
+                kind for each in parameters if (match := _TYPE.fullmatch(each)) for kind in match[1].lower().split(",")
+            ]
+            kind = ", ".join(dict.fromkeys(each for each in kinds if each not in _NO_TYPE and "=" not in each))
+            label = f"{_OF_CARD[name]} ({kind})" if kind and name in ("TEL", "ADR", "EMAIL", "URL") else _OF_CARD[name]
+            shown = re.sub(r"^(?:tel|mailto):", "", " ".join(shown.split()))
+            values[label] = f"{values[label]}, {shown}" if label in values else shown
+        elif name not in ("VERSION", "UID", "REV", "PRODID", "SOURCE", "KIND", "XML", "CLIENTPIDMAP"):
+            unread["picture, key or property of one program"] += 1
+    return values
+
+
 _FORMATS: tuple[tuple[str, Callable[..., Document]], ...] = (
+    ("geojson", read_geojson),
     ("gpx", partial(read_places, kind="gpx")),
     ("ics", read_calendar),
     ("kml", partial(read_places, kind="kml")),
+    ("kmz", read_kmz),
+    ("vcf", read_contacts),
 )
 FORMATS = tuple(FileFormat(name, suffixes=(f".{name}",), read=read) for name, read in _FORMATS)

@@ -1,4 +1,4 @@
-"""Readers of scholarly XML: journal articles (JATS, NLM) and editions (TEI)."""
+"""Readers of XML for publishing: journal articles (JATS, NLM), editions (TEI), manuals (DocBook, DITA) and e-books (FB2)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import code, document_of, heading, item
+from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import (
     Block,
     Flow,
+    Inline,
     attribute,
     below,
     children,
@@ -25,6 +26,7 @@ from hlgraph.read.formats._xml import (
 )
 from hlgraph.read.notation import list_marks
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -426,7 +428,7 @@ def _tei_table(flow: Flow, element: Element) -> Iterator[str]:
 
 def _verses(flow: Flow, element: Element) -> Iterator[str]:
     """The lines of a stanza as one paragraph of lines."""
-    lines = [flow.text(each) for each in children(element, "head", "l", "lg")]
+    lines = [flow.text(each) for each in children(element, "head", "l", "lg", "title", "v")]
     yield "\n".join(filter(None, lines))
 
 
@@ -490,7 +492,239 @@ _TEI_INLINES = {
     "gap": lambda _flow, _element: "[…]",
 }
 
+# Manuals and e-books.
+
+_DOCBOOK_SECTIONS = _names(
+    "part chapter appendix preface section simplesect sect1 sect2 sect3 sect4 sect5 refentry refsect1 refsect2 refsect3 refsection "
+    "refsynopsisdiv glossary dedication colophon acknowledgements sidebar topic concept task reference troubleshooting example"
+)
+_DOCBOOK_ROOTS = _DOCBOOK_SECTIONS | _names("article book set dita glossentry FictionBook")
+_DOCBOOK_ABOUT = _names(
+    "info bookinfo articleinfo chapterinfo appendixinfo partinfo prefaceinfo sectioninfo sect1info sect2info sect3info "
+    "refentryinfo refmeta prolog titleabbrev subtitle indexterm index toc remark description related-links title refnamediv colspec"
+)
+_REMARKS = _names("caution danger important note notice tip warning")
+_MANUAL_IGNORED = _DOCBOOK_ABOUT | _names("binary indexterm primary secondary tertiary")
+
+
+def read_docbook(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of a manual (DocBook, DITA) or of an e-book (FB2): sections, lists, tables, code, notes in their places.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : the size limit
+
+    Raises
+    ------
+    MissingExtraError
+        lxml is not installed.
+    ReadError
+        It is of another kind, is damaged, exceeds a limit, or holds no text.
+
+    References
+    ----------
+    OASIS, The DocBook Schema 5.1; OASIS, Darwin Information Typing Architecture 1.3; FictionBook 2.
+    """
+    root = _root(origin, data, options, tags=tuple(sorted(_DOCBOOK_ROOTS)), what="DocBook, DITA or FB2")
+    produced = Produced(origin, len(data), options.max_bytes)
+    targets = {attribute(each, "id"): each for each in root.iter("{*}*") if attribute(each, "id")}
+    inlines = {**_DOCBOOK_INLINES, "xref": _reference_to(targets), "a": _fb2_link(targets)}
+    flow = Flow(root, produced, blocks=_DOCBOOK, inlines=inlines)
+    flow.level = int(tag_of(root) == "FictionBook")
+    title, metadata = _docbook_metadata(flow, root)
+    if tag_of(root) == "FictionBook":
+        bodies = [body for body in children(root, "body") if attribute(body, "name") != "notes"]
+        abstract = [flow.text(each) for each in below(root, "annotation")]
+        blocks = [heading(title, 1), *abstract, *(block for body in bodies for block in flow.inside(body))]
+    else:
+        blocks = [*_manual_section(flow, root)]
+    flow.unread["image"] += len(below(root, "imagedata", "image", "graphic", "binary"))
+    flow.unread["index term"] += len(below(root, "indexterm"))
+    flow.unread["included file"] += len(below(root, "include"))
+    warnings = Unread({kind: count for kind, count in flow.unread.items() if count}).warnings()
+    document = document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings)
+    return lost(root, document, ignored=_MANUAL_IGNORED)
+
+
+def _own_title(flow: Flow, element: Element) -> str:
+    """The title of a section, which may stand in what is said about it; of a page of a manual, its name and purpose."""
+    abouts = [element, *(child for child in element if tag_of(child).endswith("info"))]
+    titles = [each for part in abouts for each in children(part, "title")]
+    named = [flow.text(each) for part in children(element, "refnamediv") for each in part if tag_of(each)]
+    subtitles = [flow.text(each) for part in abouts for each in children(part, "subtitle")]
+    title = (
+        flow.text(titles[0]) if titles else " - ".join([", ".join(named[:-1]), *named[-1:]]) if len(named) > 1 else ""
+    )
+    return clean_title(": ".join(filter(None, [title.replace("\n", " "), *subtitles[:1]])))
+
+
+def _manual_section(flow: Flow, element: Element) -> Iterator[str]:
+    flow.level += 1
+    yield heading(_own_title(flow, element), flow.level)
+    for part in (each for about in element if tag_of(about).endswith("info") for each in children(about, "abstract")):
+        yield from flow.inside(part)
+    yield from flow.inside(element)
+    flow.level -= 1
+
+
+def _remark(flow: Flow, element: Element) -> Iterator[str]:
+    """A warning or a note, after its title or kind, which its sense needs."""
+    kind = attribute(element, "type") if tag_of(element) == "note" else tag_of(element)
+    name = " ".join(map(flow.text, children(element, "title"))) or (kind if kind in _REMARKS else "note").capitalize()
+    first, *rest = [*filter(None, flow.inside(element)), ""]
+    yield f"{name}: {first}" if not first.startswith(("-", "|", "```")) else f"{name}:\n\n{first}"
+    yield from rest
+
+
+def _named_paragraph(flow: Flow, element: Element) -> Iterator[str]:
+    """Paragraphs, a list or a table after their title."""
+    yield " ".join(map(flow.text, children(element, "title", "caption")))
+    yield from table(flow, element) if "table" in tag_of(element) else flow.inside(element)
+
+
+def _manual_list(flow: Flow, element: Element) -> Iterator[str]:
+    yield " ".join(map(flow.text, children(element, "title")))
+    is_ordered = tag_of(element) in ("orderedlist", "procedure", "steps", "substeps", "ol")
+    entries = ("listitem", "step", "substep", "member", "li", "sli", "callout", "choice")
+    yield from listed(flow, element, entries=entries, marks=list_marks("decimal" if is_ordered else ""))
+
+
+def _terms(flow: Flow, element: Element) -> Iterator[str]:
+    """Terms and what is said of each, which may be more than a line."""
+    yield " ".join(map(flow.text, children(element, "title")))
+    for entry in children(element, "varlistentry", "glossentry", "dlentry", "plentry", "glossdiv"):
+        if tag_of(entry) == "glossdiv":
+            yield from _terms(flow, entry)
+            continue
+        terms = ", ".join(map(flow.text, children(entry, "term", "glossterm", "dt", "pt")))
+        parts = [part for each in children(entry, "listitem", "glossdef", "dd", "pd") for part in flow.inside(each)]
+        first, *rest = [*filter(None, parts), ""]
+        is_line = not first.startswith(("-", "|", "```", "1."))
+        yield item(f"{terms}: {first}" if is_line else f"{terms}:", depth=flow.depth)
+        yield from ["" if is_line else first, *rest]
+
+
+def _questions(flow: Flow, element: Element) -> Iterator[str]:
+    question = " ".join(filter(None, (text for each in children(element, "question") for text in flow.inside(each))))
+    yield f"**Q:** {question}"
+    for answer in children(element, "answer"):
+        first, *rest = [*filter(None, flow.inside(answer)), ""]
+        yield f"**A:** {first}"
+        yield from rest
+
+
+def _simple_table(flow: Flow, element: Element) -> Iterator[str]:
+    rows = [
+        [Cell(flow.text(cell).replace("\n", " "), is_head=tag_of(row) == "sthead") for cell in children(row, "stentry")]
+        for row in children(element, "sthead", "strow")
+    ]
+    yield Grid(rows, produced=flow.produced).markdown()
+
+
+def _reference_to(targets: dict[str, Element]) -> Inline:
+    """The words of a cross-reference: its own, else the title of what it leads to."""
+
+    def inline(flow: Flow, element: Element) -> str:
+        target = targets.get(attribute(element, "linkend") or attribute(element, "href").rpartition("/")[2].lstrip("#"))
+        title = "" if target is None else attribute(target, "xreflabel") or _own_title(flow, target)
+        return flow.raw(element) if (element.text or "").strip() else f"“{title}”" if title else ""
+
+    return inline
+
+
+def _fb2_link(targets: dict[str, Element]) -> Inline:
+    """A link, or the note to which it leads, in its place."""
+
+    def inline(flow: Flow, element: Element) -> str:
+        target = targets.get(attribute(element, "href").lstrip("#")) if attribute(element, "type") == "note" else None
+        texts = [] if target is None else [flow.text(each) for each in target if tag_of(each) not in ("", "title")]
+        return f" [{' '.join(filter(None, texts))}]" if any(texts) else flow.raw(element)
+
+    return inline
+
+
+def _address(flow: Flow, element: Element) -> str:
+    address = attribute(element, "url") or attribute(element, "href")
+    return flow.raw(element) if flow.raw(element).strip() or address.startswith("#") else address
+
+
+def _menu(flow: Flow, element: Element) -> str:
+    return " > ".join(filter(None, (flow.text(each) for each in element if tag_of(each) not in ("", "shortcut"))))
+
+
+def _docbook_metadata(flow: Flow, root: Element) -> tuple[str, dict[str, MetadataValue]]:
+    infos = [each for each in root if tag_of(each).endswith("info") or tag_of(each) in ("prolog", "description")]
+    kept = [each for info in infos for each in info.iter("{*}*")]
+
+    def first(*names: str) -> str:
+        return next((flow.text(each) for each in kept if tag_of(each) in names and flow.text(each)), "")
+
+    people = [each for each in kept if tag_of(each) == "author"]
+    parts = ("firstname", "first-name", "middle-name", "othername", "surname", "last-name")
+    names = [" ".join(map(flow.text, below(each, *parts))) or flow.text(each) for each in people]
+    title = first("book-title") if tag_of(root) == "FictionBook" else _own_title(flow, root)
+    metadata: dict[str, MetadataValue] = {
+        "author": tuple(dict.fromkeys(filter(None, names))),
+        "date": first("pubdate", "date"),
+        "publisher": first("publishername", "publisher"),
+        "version": first("releaseinfo", "edition"),
+        "language": attribute(root, "lang") or first("lang"),
+    }
+    return title, {name: _cleaned(value) for name, value in metadata.items()}
+
+
+_DOCBOOK: dict[str, Block] = {
+    **dict.fromkeys(_DOCBOOK_SECTIONS, _manual_section),
+    **dict.fromkeys(_DOCBOOK_ABOUT, _nothing),
+    **dict.fromkeys(
+        (
+            "para",
+            "simpara",
+            "p",
+            "shortdesc",
+            "cmd",
+            "stepxmp",
+            "stepresult",
+            "v",
+            "text-author",
+            "attribution",
+        ),
+        _paragraph,
+    ),
+    **dict.fromkeys(
+        ("formalpara", "figure", "informalfigure", "equation", "fig", "table", "informaltable"), _named_paragraph
+    ),
+    **dict.fromkeys(_REMARKS, _remark),
+    **dict.fromkeys(
+        ("itemizedlist", "orderedlist", "procedure", "simplelist", "steps", "substeps", "steps-unordered"), _manual_list
+    ),
+    **dict.fromkeys(("ol", "ul", "sl", "calloutlist", "choices"), _manual_list),
+    **dict.fromkeys(("variablelist", "glosslist", "dl", "parml"), _terms),
+    "qandaentry": _questions,
+    "info": lambda flow, element: flow.inside(element) if tag_of(element.getparent()).endswith("step") else iter(()),
+    **dict.fromkeys(("simpletable", "choicetable", "properties"), _simple_table),
+    **dict.fromkeys(
+        ("programlisting", "screen", "literallayout", "synopsis", "codeblock", "pre", "msgblock"), _listing
+    ),
+    **dict.fromkeys(("stanza", "lg"), _verses),
+}
+_DOCBOOK_INLINES: dict[str, Inline] = {
+    **dict.fromkeys(("footnote", "fn"), _note),
+    **dict.fromkeys(("ulink", "link"), _address),
+    **dict.fromkeys(("menuchoice", "menucascade"), _menu),
+    **dict.fromkeys(("indexterm", "remark", "colspec", "binary"), lambda _flow, _element: ""),
+    "subscript": lambda flow, element: lowered(flow.text(element)),
+    "superscript": lambda flow, element: raised(flow.text(element)),
+    "quote": lambda flow, element: f"“{flow.text(element)}”",
+    "q": lambda flow, element: f"“{flow.text(element)}”",
+}
+
 FORMATS = (
+    FileFormat("dita", suffixes=(".dita",), read=read_docbook, mend="check it with xmllint"),
+    FileFormat("docbook", suffixes=(".dbk", ".docbook"), read=read_docbook, mend="check it with xmllint"),
+    FileFormat("fb2", suffixes=(".fb2",), read=read_docbook, mend="check it with xmllint"),
     FileFormat("jats", suffixes=(".jats", ".nxml"), read=read_jats, mend="check it with xmllint"),
     FileFormat("tei", suffixes=(".tei",), read=read_tei, mend="check it with xmllint"),
 )

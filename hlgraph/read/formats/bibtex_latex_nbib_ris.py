@@ -1,12 +1,13 @@
-"""Reader of LaTeX with pylatexenc: the body as Markdown, with its own macros expanded and its references numbered.
+"""Readers of LaTeX with pylatexenc, and of bibliographies: BibTeX, RIS, and NBIB of PubMed.
 
-No file is included. A number is shown only where the file alone decides it.
+The body of LaTeX is Markdown, with its own macros expanded and its references numbered. No file is included. A number is shown
+only where the file alone decides it. A bibliography is a table.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode
-from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
+from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised, records_table
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
@@ -500,10 +501,10 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
             yield token
 
 
-def _closed(text: str, at: int) -> int:
+def _closed(text: str, at: int, *, most: int = _LONGEST_ARGUMENT) -> int:
     """Where the group that opens at a brace ends; -1 if it is too long or left open."""
     level = 0
-    for brace in _BRACE.finditer(text, at, at + _LONGEST_ARGUMENT):
+    for brace in _BRACE.finditer(text, at, at + most):
         level += {"{": 1, "}": -1}.get(brace[0], 0)
         if not level:
             return brace.end()
@@ -785,4 +786,246 @@ _BLOCKS: tuple[tuple[frozenset[str], Callable[[_Walk, Any], Iterator[str]]], ...
     (_names("abstract"), _Walk.abstract),
 )
 
-FORMAT = FileFormat("latex", suffixes=(".latex", ".tex"), read=read_latex)
+# Bibliographies.
+
+_ENTRY = re.compile(r"@[ \t]*(\w+)[ \t]*\{[ \t\n]*([^\s,{}=]*)[ \t\n]*,", re.ASCII)
+_STRING = re.compile(r"@[ \t]*string[ \t]*\{[ \t\n]*([\w-]+)[ \t\n]*=[ \t\n]*", re.IGNORECASE)
+_FIELD = re.compile(r"[\s,]*([\w:.+-]+)\s*=\s*")
+_VALUE = re.compile(r"[^\s,{}#\"]+")
+_SHOWN_AS = {"booktitle": "published in", "journal": "published in", "journaltitle": "published in", "date": "date"}
+_OF_MANAGERS = frozenset(
+    ("file", "timestamp", "bibsource", "biburl", "owner", "groups", "__markedentry", "crossref-key")
+)
+_TAGGED = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)")
+_RIS = {
+    **dict.fromkeys(("TI", "T1", "CT"), "title"),
+    **dict.fromkeys(("AU", "A1"), "author"),
+    **dict.fromkeys(("A2", "ED"), "editor"),
+    **dict.fromkeys(("T2", "JO", "JF", "BT"), "published in"),
+    **dict.fromkeys(("PY", "Y1", "DA"), "date"),
+    **dict.fromkeys(("AB", "N2"), "abstract"),
+    "TY": "type",
+    "VL": "volume",
+    "IS": "issue",
+    "SP": "first page",
+    "EP": "last page",
+    "DO": "doi",
+    "UR": "url",
+    "SN": "ISSN or ISBN",
+    "KW": "keywords",
+    "PB": "publisher",
+    "CY": "place",
+    "LA": "language",
+    "N1": "note",
+    "ET": "edition",
+    "AD": "affiliation",
+    "ID": "key",
+    "M3": "kind",
+    "DB": "database",
+    "T3": "series",
+}
+_KINDS_OF_RIS = {
+    "JOUR": "article",
+    "BOOK": "book",
+    "CHAP": "chapter",
+    "CONF": "conference paper",
+    "CPAPER": "conference paper",
+}
+_KINDS_OF_RIS |= {
+    "THES": "thesis",
+    "RPRT": "report",
+    "ELEC": "web page",
+    "NEWS": "newspaper",
+    "MGZN": "magazine",
+    "PAT": "patent",
+}
+_NBIB = {
+    "PMID": "PMID",
+    "PMC": "PMC",
+    "TI": "title",
+    "BTI": "title",
+    "FAU": "author",
+    "JT": "published in",
+    "DP": "date",
+    "VI": "volume",
+    "IP": "issue",
+    "PG": "pages",
+    "LID": "doi",
+    "AB": "abstract",
+    "PT": "type",
+    "LA": "language",
+    "MH": "subjects",
+    "OT": "keywords",
+    "AD": "affiliation",
+    "GR": "grant",
+    "PL": "place",
+    "CN": "author",
+    "COIS": "conflict of interest",
+}
+
+
+def read_bibtex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
+    """The document of a bibliography of BibTeX or BibLaTeX: a table with a row for each entry, without the marks of TeX.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : encoding and size limit
+
+    Raises
+    ------
+    MissingExtraError
+        pylatexenc is not installed.
+    ReadError
+        It holds no entry, or is too large.
+    """
+    with needs_extra("latex", "reading BibTeX"):
+        import pylatexenc  # noqa: F401
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    if len(text) > _LONGEST:
+        raise refused(origin, "characters", limit=_LONGEST)
+    strings = {match[1].lower(): _value_at(text, match.end(), {})[0] for match in _STRING.finditer(text)}
+    rows: list[dict[str, str]] = []
+    end = 0
+    for match in _ENTRY.finditer(text):
+        if match.start() >= end and match[1].lower() not in ("string", "comment", "preamble"):
+            row, end = _entry_at(text, match, strings)
+            rows.append(row)
+    return _references(origin, data, options, rows, warnings)
+
+
+def _entry_at(text: str, head: re.Match[str], strings: dict[str, str]) -> tuple[dict[str, str], int]:
+    """An entry, its title first, and where it ends."""
+    values: dict[str, str] = {}
+    at = head.end()
+    while field := _FIELD.match(text, at):
+        value, at = _value_at(text, field.end(), strings)
+        name = field[1].lower()
+        if name not in _OF_MANAGERS and value:
+            is_name = name in ("author", "editor", "translator")
+            values.setdefault(_SHOWN_AS.get(name, name), _people(value) if is_name else _without_tex(value))
+    title = {"title": values.pop("title")} if "title" in values else {}
+    return {**title, "type": head[1].lower(), **values, "key": head[2]}, at
+
+
+def _value_at(text: str, at: int, strings: dict[str, str]) -> tuple[str, int]:
+    """The value of a field, of parts that are joined by ``#``, and where it ends."""
+    parts: list[str] = []
+    while at < len(text):
+        if text[at] == "{":
+            end = _closed(text, at, most=len(text))
+            end = end if end > 0 else len(text)
+            parts.append(text[at + 1 : end - 1])
+            at = end
+        elif text[at] == '"':
+            end, depth = at + 1, 0
+            while end < len(text) and (text[end] != '"' or depth > 0):
+                depth += (text[end] == "{") - (text[end] == "}")
+                end += 1
+            parts.append(text[at + 1 : end])
+            at = end + 1
+        elif plain := _VALUE.match(text, at):
+            parts.append(strings.get(plain[0].lower(), plain[0]))
+            at = plain.end()
+        else:
+            break
+        joined = re.compile(r"\s*#\s*").match(text, at)
+        if joined is None:
+            break
+        at = joined.end()
+    return "".join(parts), at
+
+
+def _without_tex(value: str) -> str:
+    text = " ".join(value.split())
+    if re.search(r"[\\$~]", text):
+        from pylatexenc.latex2text import LatexNodes2Text
+
+        text = LatexNodes2Text(math_mode="text", strict_latex_spaces=False).latex_to_text(text)
+    return " ".join(text.replace("{", "").replace("}", "").replace("--", "–").split())
+
+
+def _people(value: str) -> str:
+    """Names in the order in which they are spoken; a name in braces is one of an organization."""
+    names: list[str] = []
+    for name in re.split(r"\s+and\s+(?![^{}]{0,200}\})", value.strip()):
+        family, *given = [part.strip() for part in re.split(r",(?![^{}]{0,200}\})", name)]
+        names.append(
+            _without_tex(" ".join([*given[1:2], *given[:1], family]) if len(given) > 1 else " ".join([*given, family]))
+        )
+    return "; ".join(names)
+
+
+def read_tagged(origin: Origin, data: bytes, *, options: ReadOptions, labels: Mapping[str, str]) -> Document:
+    """The document of a bibliography whose lines have tags: a table with a row for each reference.
+
+    Parameters
+    ----------
+    origin : the file
+    data : its bytes
+    options : encoding and size limit
+    labels : what its tags mean
+
+    Raises
+    ------
+    ReadError
+        It holds no reference, or is too large.
+    """
+    text, warnings = decode(origin, data, encoding=options.encoding)
+    rows: list[dict[str, str]] = []
+    unread = Unread()
+    values: dict[str, list[str]] = {}
+    for line in [*text.split("\n"), "ER  - "]:
+        match = _TAGGED.fullmatch(line.rstrip()) or _TAGGED.fullmatch(f"{line.rstrip()} ")
+        last = next(reversed(values), "")
+        if match is None:
+            if line.strip() and values:
+                values[last][-1] += f" {line.strip()}"
+            continue
+        tag = match[1]
+        if tag in ("ER", "TY", "PMID") and values:
+            rows.append(_tagged(values, labels, unread))
+            values = {}
+        if tag != "ER":
+            values[tag] = [*values.pop(tag, []), match[2].strip()]
+    return _references(origin, data, options, rows, (*warnings, *unread.warnings()))
+
+
+def _tagged(values: dict[str, list[str]], labels: Mapping[str, str], unread: Unread) -> dict[str, str]:
+    row: dict[str, str] = {"title": ""}
+    for tag, texts in values.items():
+        label = labels.get(tag, tag if labels is _RIS else "")
+        kept = [text.removesuffix("[doi]").strip() for text in texts if tag != "LID" or text.endswith("[doi]")]
+        if not label:
+            unread["tag of a library"] += len(texts)
+        elif label in ("author", "editor"):
+            names = [" ".join(reversed([part.strip() for part in text.split(",", 1)])) for text in kept]
+            row[label] = "; ".join(filter(None, [row.get(label, ""), *names]))
+        else:
+            text = (
+                _KINDS_OF_RIS.get(kept[0], kept[0])
+                if kept and label == "type" and labels is _RIS
+                else "; ".join(filter(None, kept))
+            )
+            row[label] = (
+                text if not row.get(label) or (label in ("title", "date", "published in") and text) else row[label]
+            )
+    return {label: text for label, text in row.items() if text}
+
+
+def _references(
+    origin: Origin, data: bytes, options: ReadOptions, rows: list[dict[str, str]], warnings: tuple[str, ...]
+) -> Document:
+    if not rows:
+        raise ReadError(origin.uri, "is empty" if not data.strip() else "holds no reference", "check its suffix")
+    produced = Produced(origin, len(data), options.max_bytes)
+    return document_of(produced, records_table(rows, produced), metadata={"references": len(rows)}, warnings=warnings)
+
+
+FORMATS = (
+    FileFormat("bibtex", suffixes=(".bib",), read=read_bibtex, mend="check it with biber --tool"),
+    FileFormat("latex", suffixes=(".latex", ".tex"), read=read_latex),
+    FileFormat("nbib", suffixes=(".nbib",), read=partial(read_tagged, labels=_NBIB), mend="export it again"),
+    FileFormat("ris", suffixes=(".ris",), read=partial(read_tagged, labels=_RIS), mend="export it again"),
+)
