@@ -68,8 +68,22 @@ class _Comments:
     _beside: dict[int, dict[str, list[str]]] = field(default_factory=dict)
 
     def add(self, lines: Sequence[str], place: _Place = None) -> None:
-        """Add a comment of some lines that stands beside a value, or beside none."""
-        text = " ".join(filter(None, map(_words_of, lines)))
+        """Add a comment of some lines that stands beside a value, or beside none.
+
+        A setting in it, such as "# port: 80", takes the lines above it: "port = 80: The port of the server."
+        """
+        said: list[str] = []
+        is_key = False  # between the first and the last line of a private key
+        for line in filter(None, map(_words_of, lines)):
+            if is_key or _KEY_BLOCK.search(line):
+                said += () if is_key else [_WITHHELD]
+                is_key = "-----END" not in line
+            elif off := _SWITCHED_OFF.fullmatch(line):
+                self.loose.append(item(f"{off[1]} = {off[2]}{': ' if said else ''}{' '.join(said)}"))
+                said = []
+            else:
+                said.append(line)
+        text = " ".join(said)
         if text and place is None:
             self.loose.append(text)
         elif text and place is not None:
@@ -101,9 +115,15 @@ class _Comments:
 
 
 def _words_of(comment: str) -> str:
-    """A line of a comment without its mark; empty for a ruler."""
+    """A line of a comment without its mark, and without the secrets in it; empty for a ruler."""
     text = comment.strip().lstrip("#;!").strip()
+    text = _IN_URL.sub(rf"\1:{_WITHHELD}", _IN_COMMENT.sub(_without_secret, text))
     return text if any(map(str.isalnum, text)) else ""
+
+
+def _without_secret(assigned: re.Match[str]) -> str:
+    is_secret = _is_secret(assigned["name"], assigned["value"].strip("\"'"))
+    return f"{assigned['name']}{assigned['sign']}{_WITHHELD}" if is_secret else assigned[0]
 
 
 class _Values(NamedTuple):
@@ -218,6 +238,11 @@ _ELSEWHERE = re.compile(r"\s*(?:$|\$|%\w|\{\{|<|!|(?i:env|file|vault)s?:)")  # "
 _ASSIGNED = re.compile(r"(\w+)=(.+)", re.DOTALL)
 _IN_URL = re.compile(r"(?<=://)([^\s:/@]*):[^\s/@]+(?=@)")
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_VALUE = r"\"[^\"]*\"|'[^']*'|\S*[^\s.,;]"
+# In a comment: a name with its value, and one that is all of its line.
+_IN_COMMENT = re.compile(rf"(?P<name>[\w.-]+)(?P<sign>\s?=\s?|: ?(?=(?:{_VALUE})$))(?P<value>{_VALUE})")
+_SWITCHED_OFF = re.compile(rf"([a-z][\w.-]*(?=: )|[\w.-]*\w(?=\s?=))(?:: |\s?=\s?)({_VALUE}|[\[{{].*)")
+_ANNOUNCED = re.compile(rf"([\w.-]+)\s?[=:] ?{re.escape(_WITHHELD)}")
 
 
 def _without_secrets(whole: _Values) -> _Values:
@@ -231,6 +256,9 @@ def _without_secrets(whole: _Values) -> _Values:
         if isinstance(value, list):
             return [shown(entry, name) for entry in value]
         text = cell_text(value)
+        if _WITHHELD in text:  # of a comment
+            names.extend(_ANNOUNCED.findall(text) or [name])
+            return value
         if isinstance(value, str) and (assigned := _ASSIGNED.fullmatch(value)) and _is_secret(*assigned.groups()):
             names.append(assigned[1])
             return f"{assigned[1]}={_WITHHELD}"
@@ -242,7 +270,7 @@ def _without_secrets(whole: _Values) -> _Values:
             return _IN_URL.sub(rf"\1:{_WITHHELD}", text)
         return value
 
-    values = [shown(value, "") for value in whole.values]
+    values = [shown(value, "") for value in (*whole.values, *whole.comments)][: len(whole.values)]
     if not names:
         return whole
     warning = f"withheld since they are secrets by their names or their form: {_first(list(dict.fromkeys(names)))}"

@@ -207,7 +207,7 @@ def test_documents_and_lists_of_yaml(tmp_path: Path) -> None:
     assert mixed.text.split("\n")[2:] == ["| a 1 | b |", "| a 2 c | 1 |"]
     assert only(tmp_path, "b.toml", "[features]\nstd = []\n[[bin]]\n").text == "without a value: features std, bin"
     assert only(tmp_path, "d.yml", "# Rules\n\n- Be kind.\n- Be brief.\n").text == "Rules\n\n- Be kind.\n- Be brief."
-    assert only(tmp_path, "e.yml", "# Nothing is set.\n# port: 80\n").text == "Nothing is set. port: 80"
+    assert only(tmp_path, "e.yml", "# Nothing is set.\n# port: 80\n").text == "- port = 80: Nothing is set."
 
 
 def test_aliases_merges_tags_and_names_that_are_given_twice(tmp_path: Path) -> None:
@@ -603,3 +603,42 @@ def test_settings_in_sections_are_read_whatever_program_they_are_of(tmp_path: Pa
     [failed] = read([str(tmp_path / "nginx.conf")])
     assert isinstance(failed, ReadFailure)
     assert failed.error.mend.startswith("if it is plain text, add --format text")
+
+
+_SWITCHED_OFF = """{0} The login of the app.
+{0}password{1}hunter2
+{0} Use password{1}hunter2, or the old one at http://ada:hunter2@a.example
+{0} Lines in the buffer. 0 disables it.
+{0}history{1}10000
+{0} The port of the server.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "between", "value"),
+    [
+        ("a.yaml", "#", ": ", "port: 80"),
+        ("a.toml", "#", " = ", "port = 80"),
+        ("a.ini", ";", "=", "[tarn]\nport = 80"),
+        ("a.properties", "#", "=", "port=80"),
+        ("b.properties", "!", " = ", "port=80"),
+    ],
+)
+def test_a_setting_in_a_comment_takes_the_lines_above_it_and_its_secret_is_withheld(
+    tmp_path: Path, name: str, sign: str, between: str, value: str
+) -> None:
+    document = only(
+        tmp_path, name, _SWITCHED_OFF.format(sign, between).replace("Use password: hunter2,", "Use it,") + value
+    )
+    assert "hunter2" not in document.text
+    assert any(each.startswith("withheld") and "password" in each for each in document.warnings)
+    assert "- password = (withheld): The login of the app." in document.text
+    assert "history = 10000: Use" in document.text
+    assert "Lines in the buffer. 0 disables it." in document.text
+    assert "The port of the server." in document.text.rpartition("10000")[2].partition("disables it.")[2]
+
+
+def test_a_private_key_in_a_comment_is_withheld(tmp_path: Path) -> None:
+    key = "# Old:\n# -----BEGIN RSA PRIVATE KEY-----\n# hunter2\n# -----END RSA PRIVATE KEY-----\n# The port.\n"
+    document = only(tmp_path, "a.yaml", f"{key}port: 80")
+    assert "| port comment | Old: (withheld) The port. |" in document.text
