@@ -499,21 +499,21 @@ class Chosen(NamedTuple):
     places : their places in the evidence, the answering one first
     uncovered : constraints of the question that none of them meets (:class:`hlgraph.answer.constraints.Constraints`)
     has_kind : the first has what the question asks for: a time, a number, a name or a place
-    is_whole : the first has what is asked, itself or in its context (:meth:`_Pool.selection`); true, too, if the question asks for
-        several things
+    lacking : words of the question that the first has neither itself nor in its context (:meth:`_Pool.selection`), though
+        another one may; none if the question asks for several things
     is_named : the question has names or numbers, and the first has all of them
     """
 
     places: tuple[int, ...]
     uncovered: tuple[str, ...]
     has_kind: bool
-    is_whole: bool = True
+    lacking: tuple[str, ...] = ()
     is_named: bool = False
 
     @property
     def is_covered(self) -> bool:
         """Whether they meet all constraints, and the first is of the expected kind and about what the question names."""
-        return bool(self.places) and not self.uncovered and self.has_kind and self.is_whole
+        return bool(self.places) and not self.uncovered and self.has_kind and not self.lacking
 
 
 def chosen(
@@ -716,19 +716,19 @@ class _Pool:
         said = Statements((piece.text for piece in pieces), places=around)
         excused = self._excused(places[0], constraints)
         uncovered = tuple(one for one in said.unmet(constraints) if one not in excused)
-        is_whole = self._says_it_itself(constraints, places, excused.union(uncovered))
+        lacking = self._lacking(constraints, places, excused.union(uncovered))
         is_named = self.has_names and self.is_named[places[0]]
-        return Chosen(places, uncovered, bool(self.has_kind[places[0]]), is_whole, is_named)
+        return Chosen(places, uncovered, bool(self.has_kind[places[0]]), tuple(sorted(lacking)), is_named)
 
-    def _says_it_itself(self, constraints: Constraints, places: Sequence[int], excused: Collection[str]) -> bool:
-        """Whether the first of an answer, in its context, has what is asked, and others only what identifies its subject.
+    def _lacking(self, constraints: Constraints, places: Sequence[int], excused: Collection[str]) -> Collection[str]:
+        """What the first of an answer, in its context, lacks of a question, but for what identifies its subject.
 
         Its context is the sentence before it, the first line of its source, and the definition of the subject of its source. Other
         pieces may have what stands in a relative clause and, if one of them leads to it, what stands beside a name ("the director
         of Atomised").
         """
         if self.is_plural or self.is_compound:
-            return True
+            return ()
         first, question = places[0], self.question
         context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
         around = context_of(self.evidence[first], self.evidence, constraints=constraints)
@@ -743,10 +743,10 @@ class _Pool:
             core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.words} - LIGHT - {
                 noun[1] if noun else ""
             }
-            return not core or not core <= lacks
+            return core if core <= lacks else ()
         if not relative and not lacks.issubset(constraints.words):
-            return False
-        return lacks.isdisjoint({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+            return lacks
+        return lacks & ({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
 
     def _excused(self, at: int, constraints: Constraints) -> set[str]:
         """What a piece need not have of a question.
@@ -955,8 +955,9 @@ def extractive_answer(
             answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
             return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
         selection = selection._replace(has_kind=False)
-    if known and embedder and is_slight(question, selection.uncovered, embedder=embedder, calibration=calibration):
-        selection = selection._replace(uncovered=())
+    unmet = (*selection.uncovered, *selection.lacking)
+    if known and embedder and is_slight(question, unmet, embedder=embedder, calibration=calibration):
+        selection = selection._replace(uncovered=(), lacking=())
     is_denied = _is_other(question, pieces[0])
     count = counted(question, body_of(pieces[0]))
     if count and selection.is_covered and not is_denied:

@@ -256,17 +256,14 @@ def _without_secrets(whole: _Values) -> _Values:
         if isinstance(value, list):
             return [shown(entry, name) for entry in value]
         text = cell_text(value)
-        if _WITHHELD in text:  # of a comment
-            names.extend(_ANNOUNCED.findall(text) or [name])
-            return value
         if isinstance(value, str) and (assigned := _ASSIGNED.fullmatch(value)) and _is_secret(*assigned.groups()):
             names.append(assigned[1])
             return f"{assigned[1]}={_WITHHELD}"
         if _KEY_BLOCK.search(text) or (not isinstance(value, bool) and _is_secret(name, text)):
             names.append(name)
             return _WITHHELD
-        if _IN_URL.search(text):
-            names.append(name)
+        if _IN_URL.search(text) or _WITHHELD in text:  # of a comment
+            names.extend(_ANNOUNCED.findall(text) or [name])
             return _IN_URL.sub(rf"\1:{_WITHHELD}", text)
         return value
 
