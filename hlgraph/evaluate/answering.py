@@ -507,7 +507,7 @@ _OF_TEXTS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
     "BLEU-1": partial(sentence_bleu, n=1),
 }
 NAMES = (*_OF_TEXTS, "token_recall", "accuracy")
-"""Names of the measures. ``METEOR`` is not among them: it needs WordNet data, which no package ships."""
+"""Names of the measures. ``METEOR`` is not among them: it needs the data of WordNet, which no package of Python brings."""
 
 
 def check_texts(names: Sequence[str]) -> None:

@@ -332,7 +332,7 @@ _WHY = {
     **dict.fromkeys(JUDGED, "no judge measured it; add --judge"),
     **dict.fromkeys(CLAIMS, "no question that was asked has gold answers"),
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
-    **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package brings"),
+    **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package of Python brings"),
     **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
     **dict.fromkeys((*TOKENS, *COSTS), "no chat model was asked; set HLGRAPH_CHAT"),
     "accuracy": "no question that was asked has options",
