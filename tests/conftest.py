@@ -469,31 +469,34 @@ _LONGEST = (
     "tests/integration/test_cli_contract.py",
     "tests/unit/retrieve/test_retrieve.py",
 )
-# They change the schema, and Neo4j forgets all plans: after the others that use it.
-_CHANGING = ("tests/integration/test_pages_servers.py", "tests/integration/test_neo4j_migrations.py")
-# They start Neo4j again, which then plans every query anew, or wait for it: for the second process, which has less to do.
-_RESTARTING = (
+# After the others that use Neo4j: the first ones change the schema, so that it forgets all plans; the last ones start it again.
+_LAST = (
+    "tests/integration/test_pages_servers.py",
+    "tests/integration/test_neo4j_migrations.py",
+    "tests/integration/test_neo4j_faults.py",
     "tests/congruence/test_bulk_load.py",
     "tests/faults/test_killed_servers.py",
-    "tests/integration/test_neo4j_faults.py",
 )
 _NICENESS = 5
 _FIRST = "gw0"
+_APART = "::servers"  # the part of a file with those of its tests that use servers
 
 
 class ByServers(LoadScopeScheduling):  # type: ignore[misc]
-    """A file runs in one process. One has Neo4j, for most files that use it; a second one OpenSearch and a Neo4j that is restarted.
+    """A file runs in one process. One has Neo4j, for all files that use it; a second one OpenSearch, for those that use it alone.
 
-    Tests wait for servers, so there are more processes than cores: while one waits, another computes. The process with Neo4j
-    has the longest way, and the right to a core before the others (:func:`give_way`). Both take any other file afterwards.
-    Servers that were given are for one process.
+    A second Neo4j would start and plan every query once more: that takes 50 seconds of a processor. Tests wait for servers,
+    so there are more processes than cores: while one waits, another computes. The process with Neo4j has the longest way,
+    and the right to a core before the others (:func:`give_way`). Both take any other file afterwards. Servers that were
+    given are for one process.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0]
+        file, _, name = nodeid.partition("::")
+        return f"{file}{_APART}" if name.partition("[")[0] in _apart(file) else file
 
     def _next(self, node: WorkerController) -> str | None:
-        """The file that this process begins next; None: what is left is for others."""
+        """The file, or part of one, that this process begins next; None: what is left is for others."""
         takers = sorted((one for one in self.nodes if not one.shutting_down), key=lambda one: str(one.gateway.id))
         place = takers.index(node) if node in takers else len(takers)
         ranks = {file: rank for file in self.workqueue if (rank := _rank(file, place)) is not None}
@@ -518,34 +521,54 @@ def give_way() -> None:
         os.nice(_NICENESS)
 
 
-def _turn(file: str) -> int:
+def _turn(scope: str) -> int:
     """The place of a file among those of one rank."""
-    return _LONGEST.index(file) if file in _LONGEST else len(_LONGEST) + (file in _CHANGING)
+    file = scope.removesuffix(_APART)
+    if file in _LAST:
+        return len(_LONGEST) + 1 + _LAST.index(file)
+    return _LONGEST.index(file) if file in _LONGEST else len(_LONGEST)
 
 
-def _rank(file: str, place: int) -> int | None:
+def _rank(scope: str, place: int) -> int | None:
     """How soon a process takes a file, by the place of the process among all; None: never.
 
     The first can take all of them, so that none is left when it ends.
     """
-    needed = "restarting" if file in _RESTARTING else servers_of(file)
+    needed = servers_of(scope)
     if place == 0:
-        return {"neo4j": 0, "": 1, "restarting": 2, "opensearch": 3}[needed]
+        return {"neo4j": 0, "": 1, "opensearch": 2}[needed]
     if place == 1 and not os.environ.get(ENVIRONMENT):
-        return {"opensearch": 0, "restarting": 1, "": 2}.get(needed)
+        return {"opensearch": 0, "": 1}.get(needed)
     return None if needed else 0
 
 
-@functools.cache
-def servers_of(file: str) -> str:
+def servers_of(scope: str) -> str:
     """The servers that a file needs: ``neo4j`` (OpenSearch too, it may be), ``opensearch``, or none.
 
     A function of it takes one of the fixtures, or asks for it by name; a file that only writes of servers needs none.
     """
+    file = scope.removesuffix(_APART)
+    if not _takers(file) or (scope == file and _apart(file)):
+        return ""
+    return (
+        "neo4j"
+        if re.search(r"neo4j|\blive_stores\b", (REPOSITORY / file).read_text(encoding="utf-8"))
+        else "opensearch"
+    )
+
+
+@functools.cache
+def _takers(file: str) -> frozenset[str]:
+    """The functions of a file that take servers; one that asks for them by name has the name of the fixture."""
     parts = Path(file).parts
     if parts[0] != "tests" or parts[1] == "unit":
-        return ""
+        return frozenset()
     text = (REPOSITORY / file).read_text(encoding="utf-8")
-    if not re.search(rf'\bdef \w+\([^)]*\b{_OF_SERVERS}|getfixturevalue\("{_OF_SERVERS}', text):
-        return ""
-    return "neo4j" if re.search(r"neo4j|\blive_stores\b", text) else "opensearch"
+    found = re.findall(rf'\bdef (\w+)\([^)]*\b{_OF_SERVERS}|getfixturevalue\("{_OF_SERVERS}', text)
+    return frozenset(name or fixture for name, _, fixture in found)
+
+
+def _apart(file: str) -> frozenset[str]:
+    """The tests of a file that alone need servers: its others run in any process. None where a fixture of it takes servers."""
+    takers = _takers(file)
+    return takers if all(name.startswith("test_") for name in takers) else frozenset()

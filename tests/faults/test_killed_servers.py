@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import http.client
+import itertools
 import json
+import multiprocessing.process
 import os
 import random
 import signal
@@ -17,9 +19,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from command_worker import start_script
 from killed_rows import edited, rows
 from live_stores import empty, settings_for
 from opensearch_fixture import opened as opened_vectors
@@ -78,6 +81,24 @@ _GAVE_UP = 3
 _SERVERS = ("neo4j", "opensearch")
 
 
+class Worker(NamedTuple):
+    """A process that ingests, and the file with its errors."""
+
+    process: multiprocessing.process.BaseProcess
+    errors: Path
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        assert self.process.pid
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
+
+    def ended(self) -> tuple[int | None, str]:
+        """Its exit code and what it wrote to standard error, once it has ended."""
+        self.process.join()
+        return self.process.exitcode, self.errors.read_text(encoding="utf-8")
+
+
 @dataclasses.dataclass
 class Rig:
     """Both servers, the settings of a worker, and the two states of the file that it reads."""
@@ -87,6 +108,7 @@ class Rig:
     folder: Path
     whole: list[Mapping[str, list[object]]] = dataclasses.field(default_factory=list)
     seconds: list[float] = dataclasses.field(default_factory=list)
+    numbers: Iterator[int] = dataclasses.field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
         documents = rows(7, cases(12, 24))
@@ -103,28 +125,26 @@ class Rig:
         with opened_vectors(self.servers.opensearch, prefix=self.settings.opensearch.prefix):
             pass
 
-    def start(self, stage: int, *more: str) -> subprocess.Popen[str]:
+    def start(self, stage: int, *more: str) -> Worker:
         """A worker that has begun to bring the stores to this state of the file."""
         self.path.write_text("".join(f"{json.dumps(row)}\n" for row in self.states[stage]), encoding="utf-8")
-        worker = subprocess.Popen(
-            [sys.executable, "-c", _WORKER, str(self.config), str(self.path), *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert worker.stdout
-        if worker.stdout.readline() != "ready\n":
-            _, errors = worker.communicate()
-            if "StoreLockedError" in errors:
-                raise StoreLockedError(errors)
-            pytest.fail(errors)
-        return worker
+        said, errors = (self.folder / f"{name}-{next(self.numbers)}" for name in ("said", "errors"))
+        process = start_script(_WORKER, self.config, self.path, *more, out=said, errors=errors)
+        is_alive = True
+        while not (said.exists() and said.read_text(encoding="utf-8")):
+            if not is_alive:
+                text = errors.read_text(encoding="utf-8")
+                if "StoreLockedError" in text:
+                    raise StoreLockedError(text)
+                pytest.fail(text)
+            is_alive = process.is_alive()
+            time.sleep(0.005)
+        return Worker(process, errors)
 
     def run(self, stage: int) -> None:
         """An ingest that nothing interrupts."""
-        worker = self.start(stage)
-        _, errors = worker.communicate()
-        assert worker.returncode == 0, errors
+        code, errors = self.start(stage).ended()
+        assert code == 0, errors
 
     def state(self) -> Mapping[str, list[object]]:
         """What both stores hold; the doctor finds everything fine."""
@@ -176,9 +196,9 @@ def rig(servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]
     for stage in (0, 1):
         worker = found.start(stage)
         start = time.perf_counter()
-        _, errors = worker.communicate()
-        assert worker.returncode == 0, errors
-        found.seconds.append(time.perf_counter() - start)
+        code, errors = worker.ended()
+        assert code == 0, errors
+        found.seconds.append((time.perf_counter() - start) / 2)  # the servers have planned its queries now
         found.whole.append(found.state())
     assert len(found.whole[1]["source"]) > 8
     yield found
@@ -193,8 +213,8 @@ def test_a_killed_worker(rig: Rig, seed: int) -> None:
     for stage in (0, 1):
         worker = rig.start(stage)
         time.sleep(rng.uniform(0, rig.seconds[stage]))
-        worker.kill()
-        worker.communicate()
+        worker.process.kill()
+        worker.ended()
         rig.run(stage)
     assert rig.state() == rig.whole[1]
 
@@ -206,19 +226,23 @@ def test_a_worker_that_sleeps_longer_than_its_right_lasts(rig: Rig, seed: int) -
     rng = random.Random(seed)
     sleeper = rig.start(0, "lease=2")
     time.sleep(rng.uniform(0, rig.seconds[0]))
-    sleeper.send_signal(signal.SIGSTOP)
+    sleeper.send(signal.SIGSTOP)
     end = time.monotonic() + 60
     is_done = False
-    while not is_done and time.monotonic() < end:
-        try:
-            rig.run(0)
-            is_done = True
-        except StoreLockedError as error:
-            if "in the middle of a transaction" in str(error):  # then its server would wait for it: it must go on first
-                break
-    sleeper.send_signal(signal.SIGCONT)
-    _, errors = sleeper.communicate()
-    assert sleeper.returncode == 0 or (sleeper.returncode == _GAVE_UP and "StoreLockedError" in errors), errors
+    try:
+        while not is_done and time.monotonic() < end:
+            try:
+                rig.run(0)
+                is_done = True
+            except StoreLockedError as error:
+                if "in the middle of a transaction" in str(
+                    error
+                ):  # then its server would wait for it: it must go on first
+                    break
+    finally:
+        sleeper.send(signal.SIGCONT)
+    code, errors = sleeper.ended()
+    assert code == 0 or (code == _GAVE_UP and "StoreLockedError" in errors), errors
     rig.run(0)
     assert rig.state() == rig.whole[0]
 
@@ -243,9 +267,9 @@ def test_a_killed_server(rig: Rig, name: str, seed: int) -> None:
     rig.launch("restart", name)
     assert rig.endpoint(name) == before
     assert rig.kept(name)
-    _, errors = worker.communicate()
+    code, errors = worker.ended()
     # It waits for a server for some time: it may have come through, or given up with one error.
-    assert worker.returncode in {0, _GAVE_UP}, errors
+    assert code in {0, _GAVE_UP}, errors
     assert "Traceback" not in errors
     for word in rig.passwords:
         assert word not in errors

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from command_worker import start_script
 from live_stores import opened, settings_for
 from thoroughness import cases
 from two_models import NEW, OLD, QUESTIONS, documents, shown
@@ -54,10 +52,19 @@ print(count)
 """
 
 
-def _run(config: Path, last: int = 0) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-c", _WORKER, str(config), str(last)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False)
+class Done(NamedTuple):
+    """Exit code, standard output and standard error of a worker."""
+
+    code: int | None
+    out: str
+    errors: str
+
+
+def _run(config: Path, last: int = 0) -> Done:
+    out, errors = (config.with_name(name) for name in ("out", "errors"))
+    worker = start_script(_WORKER, config, last, out=out, errors=errors)
+    worker.join()
+    return Done(worker.exitcode, out.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8"))
 
 
 @pytest.mark.faults
@@ -77,10 +84,10 @@ def test_a_killed_switch_is_completed_by_the_same_steps(servers: Any, tmp_path: 
             if whole is not None:
                 bounds = sorted(round(1 + (number - part) * (count - 1) / kills) for part in (0, 1))
                 killed = _run(config, rng.randint(*bounds))
-                assert killed.returncode == -signal.SIGKILL, killed.stderr
+                assert killed.code == -signal.SIGKILL, killed.errors
                 assert graph.search(QUESTIONS[0], strategy="statement", k=5).evidence
             done = _run(config)
-            assert done.returncode == 0, done.stderr
+            assert done.code == 0, done.errors
             assert [[text for text, _ in some] for some in shown(graph, ("statement", "path"))] == expected
             assert all(finding.is_fine for finding in graph.check())
             assert graph.reconcile()[0].is_none
@@ -90,5 +97,5 @@ def test_a_killed_switch_is_completed_by_the_same_steps(servers: Any, tmp_path: 
             held = [snapshot(stores, name) for name in ("default", "default@history")]
             held[1] = {kind: records for kind, records in held[1].items() if kind != "source"}  # it has the times
             if whole is None:
-                whole, count = held, int(done.stdout)
+                whole, count = held, int(done.out)
             assert held == whole

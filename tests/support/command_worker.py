@@ -13,9 +13,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from chat_server import Asked, good_reply
 from command_line import call
@@ -61,7 +63,14 @@ _FORKS.set_forkserver_preload(
         "hlgraph.sdk.failures",
         "hlgraph.sdk.merges",
         "hlgraph.sdk.reconcile",
+        "hlgraph.stores.embedded.backup",
         "hlgraph.stores.embedded.doctor",
+        "hlgraph.stores.embedded.graph",
+        "hlgraph.stores.embedded.images",
+        "hlgraph.stores.embedded.vectors",
+        "hlgraph.stores.neo4j.doctor",
+        "hlgraph.stores.neo4j.graph",
+        "hlgraph.stores.opensearch.vectors",
         "openai.resources.chat",
     ]
 )
@@ -70,11 +79,15 @@ _FORKS.set_forkserver_preload(
 def start(target: Callable[..., object], *arguments: object) -> BaseProcess:
     """A process that calls a function of a module of this folder."""
     process = _FORKS.Process(target=target, args=arguments)
+    # Before Python 3.14 the server that forks knows none of the folders of this process: it would import nothing of them, and
+    # each fork would.
+    with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+        forkserver.ensure_running()
     process.start()
     return process
 
 
-def start_script(source: str, *arguments: object, out: Path | None = None) -> BaseProcess:
+def start_script(source: str, *arguments: object, out: Path | None = None, errors: Path | None = None) -> BaseProcess:
     """A process that runs a script, as ``python -c`` does, with the environment of now.
 
     Parameters
@@ -82,17 +95,22 @@ def start_script(source: str, *arguments: object, out: Path | None = None) -> Ba
     source : text of the script
     arguments : what follows the name of the script in ``sys.argv``
     out : file for what it prints
+    errors : file for what it writes to standard error
     """
-    return start(_run_script, source, [str(item) for item in arguments], out, dict(os.environ))
+    return start(_run_script, source, [str(item) for item in arguments], (out, errors), dict(os.environ))
 
 
-def _run_script(source: str, arguments: Sequence[str], out: Path | None, environment: Mapping[str, str]) -> None:
+def _run_script(
+    source: str, arguments: Sequence[str], files: tuple[Path | None, Path | None], environment: Mapping[str, str]
+) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["-c", *arguments]
-    with contextlib.nullcontext() if out is None else contextlib.redirect_stdout(out.open("w", encoding="utf-8")):
+    with contextlib.ExitStack() as redirected:
+        for file, redirect in zip(files, (contextlib.redirect_stdout, contextlib.redirect_stderr), strict=True):
+            if file is not None:
+                redirected.enter_context(redirect(redirected.enter_context(file.open("w", encoding="utf-8"))))
         exec(compile(source, "script", "exec"), {"__name__": "__main__"})  # noqa: S102 - a script of a test
-        sys.stdout.flush()
 
 
 def models(patch: Patch) -> None:
