@@ -373,10 +373,51 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
 
 def _json(origin: Origin, text: Text) -> _Values:
     try:
-        return _Values((msgspec.json.decode(text.text),), warnings=text.warnings)
+        value = msgspec.json.decode(text.text)
+        if _is_cube(value):
+            with suppress(
+                AttributeError, LookupError, TypeError, ValueError
+            ):  # of another kind: its values as they are
+                value = _of_cube(value)
+        return _Values((value,), warnings=text.warnings)
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
+
+
+def _is_cube(value: object) -> bool:
+    """Whether a value is a table of a statistical office (JSON-stat), whose numbers are one list."""
+    names = ("id", "size", "dimension", "value")
+    return isinstance(value, dict) and value.get("class") == "dataset" and all(value.get(name) for name in names)
+
+
+def _of_cube(cube: dict[str, Any]) -> dict[str, object]:
+    """The numbers of a table of a statistical office as rows, each with its categories; what is said of the table stays.
+
+    References
+    ----------
+    JSON-stat 2.0.
+    """
+    names: list[str] = []
+    categories: list[list[str]] = []
+    for key in cube["id"]:
+        dimension = cube["dimension"][key]
+        labels, places = dimension["category"].get("label", {}), dimension["category"].get("index", {})
+        keys = sorted(places, key=places.__getitem__) if isinstance(places, dict) and places else places or list(labels)
+        names.append(str(dimension.get("label") or key))
+        categories.append([str(labels.get(each, each)) for each in keys])
+    numbers = cube["value"]
+    numbered = numbers.items() if isinstance(numbers, dict) else enumerate(numbers)
+    rows: list[dict[str, object]] = []
+    for at, number in numbered:
+        place, row = int(at), dict[str, object]()
+        for name, own in zip(reversed(names), reversed(categories), strict=True):
+            place, own_place = divmod(place, len(own))
+            row[name] = own[own_place]
+        if number is not None:
+            rows.append({name: row[name] for name in names} | {"value": number})
+    about = {name: entry for name, entry in cube.items() if isinstance(entry, str | int | float)}
+    return about | {"note": cube.get("note") or "", "value": rows}
 
 
 def read_json_lines(
