@@ -106,6 +106,19 @@ class PageTexts:
             text = page.get_text_range()
             return [*_printed(page, text)] if len(text) == page.count_chars() else []
 
+    def is_vertical(self, index: int) -> bool:
+        """Whether most characters of a page stand below the one before, as in books of Japan.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        chars = self._page(index).chars
+        shown = ~chars.is_blank
+        middles, tops = (chars.left[shown] + chars.right[shown]) / 2, chars.top[shown]
+        is_below = (np.abs(np.diff(middles)) < (chars.right - chars.left)[shown][1:] / 2) & (np.diff(tops) > 0)
+        return 2 * int(is_below.sum()) > len(is_below)
+
     def has_notes(self, index: int) -> bool:
         """Whether a page has fields of a form, comments or other notes, apart from links.
 
