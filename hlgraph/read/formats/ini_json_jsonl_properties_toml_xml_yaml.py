@@ -27,7 +27,7 @@ from hlgraph.errors import ReadError
 from hlgraph.ids import checksum
 from hlgraph.read.bounds import MOST_CELLS, Produced, largest, refused
 from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, read_bounded
-from hlgraph.read.formats._blocks import heading, item
+from hlgraph.read.formats._blocks import Unread, heading, item
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.formats._xml import attribute, children, parsed, tag_of
 from hlgraph.read.options import ReadOptions
@@ -815,12 +815,17 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     data = read_bounded(origin, stream, limit=options.max_bytes)
     root = parsed(origin, data, extra="xml")
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
-    comments = [" ".join(str(each.text).split()) for each in nodes if not isinstance(each.tag, str)]
+    remarks, unread = _Comments(), Unread()
+    for text in (str(node.text or "") for node in nodes if not isinstance(node.tag, str)):
+        if _MARKUP.search(text):
+            unread["element in a comment"] += 1
+        else:
+            remarks.add(text.split("\n"))
     value = _hoisted(_value_of(root))
     outlines = [*_outline(root, 0)] if tag_of(root) == "opml" else []
     if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
         raise ReadError(origin.uri, "is empty: its elements hold no text")
-    whole = _without_secrets(_Values((value,), comments, value_of=cell_value))
+    whole = _without_secrets(_Values((value,), remarks.loose, unread.warnings(), cell_value))
     lists = [
         name for name, entry in value.items() if isinstance(entry, list) and len(entry) > 1 and _are_objects(entry)
     ]
@@ -828,7 +833,7 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if outlines or len(lists) > 1:
         tables = _tables_of(whole.values[0], lists, Produced(origin, len(data), options.max_bytes))
         blocks = ["\n".join(outlines)] if outlines else [*tables]
-        results = iter([_text_document(origin, [*comments, *blocks], whole.warnings)])
+        results = iter([_text_document(origin, [*whole.comments, *blocks], whole.warnings)])
     else:
         results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
     stem = clean_title(origin.stem)

@@ -586,6 +586,17 @@ def test_lists_of_an_xml_file_are_tables_its_mixed_text_is_whole_and_its_secrets
     ]
 
 
+def test_what_is_switched_off_in_a_comment_of_xml_is_not_read(tmp_path: Path) -> None:
+    off = "<!-- <user name='a' password='hunter2'/> --><!-- password: hunter2 -->"
+    users = f"<!-- The users. --><users>{off}<user name='b'/></users>"
+    (tmp_path / "a.xml").write_text(users)
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert "hunter2" not in found.text
+    assert found.text.startswith("The users.")
+    assert found.warnings[0] == "not read: element in a comment"
+
+
 def test_an_outline_is_a_list(tmp_path: Path) -> None:
     inner = '<outline text="Mills"><outline text="Orlen &lt;b&gt;Mill&lt;/b&gt;" xmlUrl="http://a.org/f"/></outline>'
     body = f"<body>{inner}<outline text='Bridges'/></body>"
