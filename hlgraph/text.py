@@ -211,6 +211,9 @@ _ANNEX = re.compile(
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
+_COUNTED = re.compile(
+    r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S"
+)  # a line of a list without marks: "Bug 4711 - It fails"
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
 _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
@@ -593,7 +596,7 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     if block.is_loose or block.kind is not BlockKind.PROSE or above.kind not in (BlockKind.PROSE, BlockKind.ITEM):
         return False
     head = line[0]
-    if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)):
+    if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)) or _COUNTED.match(line):
         return False
     if head == ">" and ITEM.match(line.lstrip("> ")):
         return False

@@ -44,6 +44,21 @@ _SHORTEST = 60  # points of a line of a table
 _STRIPE = 0.6  # least width of the white between two columns, of the height of the text
 _HYPHEN = "\x02\ufffe"  # the signs with which pdfium marks a hyphen at the end of a line
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
+_TEX = {
+    0x0E: "ffi",
+    0x0F: "ffl",
+    0x10: "“",
+    0x11: "”",
+    0x15: "–",
+    0x16: "—",
+    0x1B: "ff",
+    0x1C: "fi",
+    0x1D: "fl",
+    0x1E: "ffi",
+    0x1F: "ffl",
+    0x88: "•",
+}
+"""What the codes of TeX's fonts mean, of which a PDF with bitmaps says nothing; no text has such signs."""
 _POINTS = 5.0  # width of a character
 FINE = 0.7  # width of a place of laid-out text, of the width of a character
 _STRAIGHT = 1.0  # points by which a horizontal or vertical line may lean
@@ -105,6 +120,19 @@ class PageTexts:
             page = self._opened(index)[1]
             text = page.get_text_range()
             return [*_printed(page, text)] if len(text) == page.count_chars() else []
+
+    def is_vertical(self, index: int) -> bool:
+        """Whether most characters of a page stand below the one before, as in books of Japan.
+
+        Parameters
+        ----------
+        index : number of the page, from 0
+        """
+        chars = self._page(index).chars
+        shown = ~chars.is_blank
+        middles, tops = (chars.left[shown] + chars.right[shown]) / 2, chars.top[shown]
+        is_below = (np.abs(np.diff(middles)) < (chars.right - chars.left)[shown][1:] / 2) & (np.diff(tops) > 0)
+        return 2 * int(is_below.sum()) > len(is_below)
 
     def has_notes(self, index: int) -> bool:
         """Whether a page has fields of a form, comments or other notes, apart from links.
@@ -306,10 +334,10 @@ _OWN_BREAK = re.compile(r"(?<!\r)\n[ \t]*\r\n")  # drawn by the page, before tha
 def _cleaned(text: str) -> str:
     r"""Text of pdfium, which marks a hyphen at the end of a line.
 
-    >>> _cleaned("Each deliv\ufffeery is\n \r\nweighed.")
-    'Each deliv-\nery is\nweighed.'
+    >>> _cleaned("Each deliv\ufffeery is\n \r\nweighed e\x1eciently.")
+    'Each deliv-\nery is\nweighed efficiently.'
     """
-    text = _OWN_BREAK.sub("\n", _HYPHENS.sub("-\n", text))
+    text = _OWN_BREAK.sub("\n", _HYPHENS.sub("-\n", text)).translate(_TEX)
     lines = clean(text).replace(PAGE_BREAK, "\n").split("\n")
     return "\n".join(map(str.rstrip, lines)).strip()
 
@@ -498,6 +526,7 @@ def _words_of_run(chars: _Chars, run: NDArray[np.intp]) -> Iterator[_Word]:
 
 
 def _spelled(word: str) -> str:
+    word = word if word.isprintable() else word.translate(_TEX)
     return word if word.isascii() else _LIGATURES.sub(lambda match: unicodedata.normalize("NFKC", match[0]), word)
 
 

@@ -660,7 +660,7 @@ def _long_column(table: str) -> tuple[str, ...]:
         head, _, *rows = (line[2:-2].split(" | ") for line in part.split("\n"))
         means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
         name, mean = max([(name, mean), *zip(head, means, strict=False)], key=lambda pair: pair[1])
-    if mean < _LONG_CELLS:
+    if mean < _LONG_CELLS or not name:
         return ()
     return (
         f"each row is one statement; if the column {name!r} is a text, --map text={name} makes each row a document",

@@ -694,7 +694,7 @@ class Grid:
         pairs = _pairs_above(full[first:])
         about = _line(full[first]) if pairs else ""
         first += pairs
-        self.captions = [_line(row) for row in full[:first]]
+        self.captions = [*dict.fromkeys(_line(row) for row in full[:first])]
         filled = sorted({at for row in table for at, cell in row.items() if cell.text})
         form = [[row[at] for at in filled] for row in full[first:]]
         is_form = _is_form(form) and not any(cell.is_head for row in form for cell in row[1::2])

@@ -138,6 +138,7 @@ def main_text(
         is_plain = not is_whole and _is_plain(tree)
         if mark_quotes:
             _mark_quotes(tree)
+        _free_lists(tree, is_plain=is_plain)
         _simplify(tree, produced)
         main = next((part for find in BODY_XPATH for part in find(tree)), None)
         if is_whole or main is None or _is_one_of_many(main):
@@ -212,12 +213,7 @@ def _extraction(tree: HtmlElement, least: int) -> ExtractedPage | None:
 def _is_plain(tree: HtmlElement) -> bool:
     """Whether no part of a page looks like a menu, a side bar, a footer or comments, by its tag, role, class or id."""
     parts = tree.iter("aside", "div", "footer", "header", "nav", "ol", "section", "table", "td", "ul")
-    return not any(
-        part.tag in ("aside", "footer", "header", "nav")
-        or part.get("role")
-        or _BESIDE.search(f"{part.get('class', '')} {part.get('id', '')}")
-        for part in parts
-    )
+    return not any(_is_beside(part) or part.get("role") for part in parts)
 
 
 def _main_part(tree: HtmlElement, *, is_plain: bool) -> HtmlElement | None:
@@ -625,6 +621,24 @@ def _free(main: HtmlElement | None) -> None:
                 and not _SHED.search(element.attrib[name])
             ):
                 del element.attrib[name]
+
+
+def _free_lists(tree: HtmlElement, *, is_plain: bool) -> None:
+    """Take the links off the lists of the main part that a heading or a lead-in names, in place: they look like menus."""
+    for entries in tree.iter("ul", "ol"):
+        above = entries.getprevious()
+        is_named = above is not None and (above.tag in _HEADINGS or _words(above).endswith(":"))
+        around = [*entries.iterancestors()] if is_named else []
+        is_inside = is_plain or any(each.tag in ("main", "article") or each.get("role") == "main" for each in around)
+        if is_named and is_inside and not any(map(_is_beside, around)):
+            for link in entries.iter("a"):
+                link.tag = "span"
+
+
+def _is_beside(part: HtmlElement) -> bool:
+    """Whether a part looks like a menu, a side bar, a footer or comments, by its tag, role, class or id."""
+    named = _BESIDE.search(f"{part.get('class', '')} {part.get('id', '')}")
+    return part.tag in ("aside", "footer", "header", "nav") or part.get("role") == "navigation" or named is not None
 
 
 def _strip(parent: HtmlElement) -> None:

@@ -27,7 +27,7 @@ from hlgraph.errors import ReadError
 from hlgraph.ids import checksum
 from hlgraph.read.bounds import MOST_CELLS, Produced, largest, refused
 from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, read_bounded
-from hlgraph.read.formats._blocks import heading, item
+from hlgraph.read.formats._blocks import Unread, heading, item
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.formats._xml import attribute, children, parsed, tag_of
 from hlgraph.read.options import ReadOptions
@@ -373,10 +373,51 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
 
 def _json(origin: Origin, text: Text) -> _Values:
     try:
-        return _Values((msgspec.json.decode(text.text),), warnings=text.warnings)
+        value = msgspec.json.decode(text.text)
+        if _is_cube(value):
+            with suppress(
+                AttributeError, LookupError, TypeError, ValueError
+            ):  # of another kind: its values as they are
+                value = _of_cube(value)
+        return _Values((value,), warnings=text.warnings)
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
+
+
+def _is_cube(value: object) -> bool:
+    """Whether a value is a table of a statistical office (JSON-stat), whose numbers are one list."""
+    names = ("id", "size", "dimension", "value")
+    return isinstance(value, dict) and value.get("class") == "dataset" and all(value.get(name) for name in names)
+
+
+def _of_cube(cube: dict[str, Any]) -> dict[str, object]:
+    """The numbers of a table of a statistical office as rows, each with its categories; what is said of the table stays.
+
+    References
+    ----------
+    JSON-stat 2.0.
+    """
+    names: list[str] = []
+    categories: list[list[str]] = []
+    for key in cube["id"]:
+        dimension = cube["dimension"][key]
+        labels, places = dimension["category"].get("label", {}), dimension["category"].get("index", {})
+        keys = sorted(places, key=places.__getitem__) if isinstance(places, dict) and places else places or list(labels)
+        names.append(str(dimension.get("label") or key))
+        categories.append([str(labels.get(each, each)) for each in keys])
+    numbers = cube["value"]
+    numbered = numbers.items() if isinstance(numbers, dict) else enumerate(numbers)
+    rows: list[dict[str, object]] = []
+    for at, number in numbered:
+        place, row = int(at), dict[str, object]()
+        for name, own in zip(reversed(names), reversed(categories), strict=True):
+            place, own_place = divmod(place, len(own))
+            row[name] = own[own_place]
+        if number is not None:
+            rows.append({name: row[name] for name in names} | {"value": number})
+    about = {name: entry for name, entry in cube.items() if isinstance(entry, str | int | float)}
+    return about | {"note": cube.get("note") or "", "value": rows}
 
 
 def read_json_lines(
@@ -774,12 +815,17 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     data = read_bounded(origin, stream, limit=options.max_bytes)
     root = parsed(origin, data, extra="xml")
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
-    comments = [" ".join(str(each.text).split()) for each in nodes if not isinstance(each.tag, str)]
+    remarks, unread = _Comments(), Unread()
+    for text in (str(node.text or "") for node in nodes if not isinstance(node.tag, str)):
+        if _MARKUP.search(text):
+            unread["element in a comment"] += 1
+        else:
+            remarks.add(text.split("\n"))
     value = _hoisted(_value_of(root))
     outlines = [*_outline(root, 0)] if tag_of(root) == "opml" else []
     if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
         raise ReadError(origin.uri, "is empty: its elements hold no text")
-    whole = _without_secrets(_Values((value,), comments, value_of=cell_value))
+    whole = _without_secrets(_Values((value,), remarks.loose, unread.warnings(), cell_value))
     lists = [
         name for name, entry in value.items() if isinstance(entry, list) and len(entry) > 1 and _are_objects(entry)
     ]
@@ -787,7 +833,7 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if outlines or len(lists) > 1:
         tables = _tables_of(whole.values[0], lists, Produced(origin, len(data), options.max_bytes))
         blocks = ["\n".join(outlines)] if outlines else [*tables]
-        results = iter([_text_document(origin, [*comments, *blocks], whole.warnings)])
+        results = iter([_text_document(origin, [*whole.comments, *blocks], whole.warnings)])
     else:
         results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
     stem = clean_title(origin.stem)

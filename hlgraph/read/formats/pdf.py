@@ -37,6 +37,7 @@ _MOST_PARENTS = 32
 _MOST_FORMS = 10_000  # drawn on a page, with those in forms: bounds the time that it takes
 _DRAWS = re.compile(rb"/([^\s/\[\]<>(){}%]{1,127})\s+Do\b")
 _NO_HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
 _MEND = "repair it, e.g. with qpdf"
@@ -171,6 +172,8 @@ def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -
 def _page(texts: PageTexts, index: int) -> str:
     """The text of a page, with its tables as Markdown."""
     text = texts.plain(index)
+    if _EAST_ASIAN.search(text) and texts.is_vertical(index):
+        return text  # its lines are no columns of a table
     if has_rtl(text):
         text = texts.in_reading_order(index, text)
     if markdown := texts.with_ruled_tables(index, text):

@@ -44,6 +44,8 @@ _CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5
 _HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*\bhidden=[\"'](?:1|true)")
 _MOST_HEADS = 4  # rows at the top of a table that may be bold as labels
 _CORE = "docProps/core.xml"
+_STRINGS = "xl/sharedStrings.xml"
+_NO_STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>'
 _STYLES = "xl/styles.xml"
 _EMPTY_FILL = re.compile(rb"<fill\s*/>|<fill>\s*</fill>")
 _PROPERTIES = {
@@ -306,16 +308,18 @@ def _openpyxl() -> Any:
 
 
 def _book(data: bytes) -> Workbook:
-    """The workbook; a style without a pattern, of which openpyxl knows nothing, gets one."""
+    """The workbook; a style without a pattern, of which openpyxl knows nothing, gets one, and a missing list of texts is empty."""
     openpyxl = _openpyxl()
     try:
         book: Workbook = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-    except TypeError:
+    except (TypeError, KeyError):
         mended = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(mended, "w", zipfile.ZIP_DEFLATED) as new:
             for name in old.namelist():
                 part = old.read(name)
                 new.writestr(name, _EMPTY_FILL.sub(b"<fill><patternFill/></fill>", part) if name == _STYLES else part)
+            if _STRINGS not in old.namelist():
+                new.writestr(_STRINGS, _NO_STRINGS)
         book = openpyxl.load_workbook(mended, read_only=True, data_only=True, keep_links=False)
     return book
 

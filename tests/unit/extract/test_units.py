@@ -363,6 +363,15 @@ def test_lines_of_a_table_of_contents_are_no_statements(dots: str) -> None:
     assert texts(text) == ["Contents of the guide to the pumps", "It pumps oil... every day."]
 
 
+def test_numbered_lines_without_marks_are_sentences_of_their_own() -> None:
+    lines = (
+        "Bug 760274 - The status bar forgets its text now and then",
+        "Bug 798545 - Crash in the document dialog of a bill",
+    )
+    text = "\n".join([lines[0], f"{lines[1]} that\n             nobody has paid"])
+    assert texts(text) == [lines[0], f"{lines[1]} that nobody has paid"]
+
+
 def test_a_row_of_a_table_has_its_labels_wherever_a_chunk_begins_and_a_header_alone_is_no_statement() -> None:
     header = f"| {' | '.join(f'label number {number}' for number in range(12))} |\n|{' --- |' * 12}"
     row = f"| {' | '.join(f'value of the row {number}' for number in range(12))} |"

@@ -218,6 +218,17 @@ def test_headings_of_a_page_without_a_main_part_are_kept(tmp_path: Path, around:
     assert "Home" not in lines
 
 
+@pytest.mark.parametrize("around", ["<main>{}</main>", "<article>{}</article>", "<div>{}</div>"])
+@pytest.mark.parametrize("above", ["<h2>Guides</h2>", "<p>You may read:</p>"])
+def test_a_list_of_links_that_a_heading_or_a_lead_in_names_is_text(around: str, above: str, tmp_path: Path) -> None:
+    entries = "".join(f'<li><a href="{n}.html">Guide number {n}</a></li>' for n in range(5))
+    part = f"<h1>Bridges</h1><p>A bridge is an important decision.</p>{above}<ul>{entries}</ul>"
+    nav = '<nav><h2>Menu</h2><ul><li><a href="a">Home</a></li><li><a href="b">Shop</a></li></ul></nav>'
+    text = _body(f"{nav if around != '<div>{}</div>' else ''}{around.format(part)}", tmp_path)
+    assert text.endswith("\n".join(f"- Guide number {n}" for n in range(5)))
+    assert "Home" not in text
+
+
 @pytest.mark.parametrize("link", ['<a id="s{0}"></a>{1}', '<a name="s{0}">{1}</a>', '<a href="{0}.html">{1}</a>'])
 @pytest.mark.parametrize("box", ["<div><div>{}</div></div>", "<header>{}</header>"])
 @pytest.mark.parametrize("part", ["<div>{}</div>", "<article>{}</article>", "{}"])

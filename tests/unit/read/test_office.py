@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import zipfile
 from datetime import UTC, date, datetime, time, timedelta
@@ -474,6 +475,22 @@ def test_a_style_without_a_pattern_is_no_reason_to_refuse_a_workbook(tmp_path: P
     assert isinstance(found, Document)
     assert isinstance(whole, Document)
     assert found.text == whole.text
+
+
+def test_texts_in_their_cells_need_no_list_of_texts(tmp_path: Path) -> None:
+    """As some programs write workbooks: the list that they declare is missing."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook())) as before, zipfile.ZipFile(out, "w") as after:
+        for name in before.namelist():
+            part = before.read(name)
+            is_sheet = name == "xl/worksheets/sheet1.xml"
+            row = b'<sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Rope</t></is></c></row></sheetData>'
+            part = re.sub(rb"(?s)<sheetData>.*</sheetData>", row, part) if is_sheet else part
+            if name != "xl/sharedStrings.xml":
+                after.writestr(name, part)
+    found = only(tmp_path / "a.xlsx", out.getvalue())
+    assert isinstance(found, Document)
+    assert "Rope" in found.text
 
 
 def test_a_bold_row_is_the_header_of_two_columns_of_words(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from growth import assert_linear
 from office_files import shape, slide_file
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import NameObject
+from pypdf.generic import NameObject, StreamObject
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
@@ -657,6 +657,26 @@ def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_pa
         "# Pump K7\n\n## 1 Safety of all the people in the house\n\nNever open it.\nKeep it dry.\n\nMind the belt.\n\n"
         "#### 1.2 Limits\n\nIt stops at 7 bar.\n\nDo not touch the terminals.\n\nTorvik Tools AS\n\nDue: 11 April 2024"
     )
+
+
+def test_lines_from_top_to_bottom_are_no_columns_of_a_table(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    lines = ["".join(chr(97 + (7 * at + 5 * number) % 26) for at in range(20 - number)) for number in range(8)]
+    for number, line in enumerate(lines):
+        for at, sign in enumerate(line):
+            page.drawString(400 - 30 * number, 700 - 14 * at, sign)
+    page.save()
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(out.getvalue())))
+    cmap = StreamObject()  # the letters are signs of Japan
+    cmap.set_data(b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <61> <7a> <3042> endbfrange")
+    font = writer.pages[0]["/Resources"]["/Font"]["/F1"]  # type: ignore[index]
+    font[NameObject("/ToUnicode")] = writer._add_object(cmap)
+    out = io.BytesIO()
+    writer.write(out)
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert "".join(found.text.split()) == "".join(chr(ord(sign) - 97 + 0x3042) for line in lines for sign in line)
 
 
 def test_a_sentence_goes_on_over_a_running_line_and_pages_have_roman_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -585,6 +586,17 @@ def test_lists_of_an_xml_file_are_tables_its_mixed_text_is_whole_and_its_secrets
     ]
 
 
+def test_what_is_switched_off_in_a_comment_of_xml_is_not_read(tmp_path: Path) -> None:
+    off = "<!-- <user name='a' password='hunter2'/> --><!-- password: hunter2 -->"
+    users = f"<!-- The users. --><users>{off}<user name='b'/></users>"
+    (tmp_path / "a.xml").write_text(users)
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert "hunter2" not in found.text
+    assert found.text.startswith("The users.")
+    assert found.warnings[0] == "not read: element in a comment"
+
+
 def test_an_outline_is_a_list(tmp_path: Path) -> None:
     inner = '<outline text="Mills"><outline text="Orlen &lt;b&gt;Mill&lt;/b&gt;" xmlUrl="http://a.org/f"/></outline>'
     body = f"<body>{inner}<outline text='Bridges'/></body>"
@@ -642,3 +654,29 @@ def test_a_private_key_in_a_comment_is_withheld(tmp_path: Path) -> None:
     key = "# Old:\n# -----BEGIN RSA PRIVATE KEY-----\n# hunter2\n# -----END RSA PRIVATE KEY-----\n# The port.\n"
     document = only(tmp_path, "a.yaml", f"{key}port: 80")
     assert "| port comment | Old: (withheld) The port. |" in document.text
+
+
+def test_the_numbers_of_a_statistical_office_have_their_categories(tmp_path: Path) -> None:
+    years = {"label": "Year", "category": {"index": {"y1": 1, "y0": 0}, "label": {"y0": "2001", "y1": "2002"}}}
+    cube = {"class": "dataset", "label": "Mills", "id": ["year", "town"], "size": [2, 2], "value": [7, 9, None, 4]}
+    cube |= {"dimension": {"year": years, "town": {"category": {"index": ["Sarn", "Tolk"]}}}}
+    (tmp_path / "a.json").write_text(json.dumps(cube))
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n")[-1].split("\n") == [
+        *(
+            "| Year | town | value |",
+            "| --- | --- | --- |",
+            "| 2001 | Sarn | 7 |",
+            "| 2001 | Tolk | 9 |",
+            "| 2002 | Tolk | 4 |",
+        ),
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({**cube, "value": {"3": 5}}))
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert found.text.endswith("| 2002 | Tolk | 5 |")
+    (tmp_path / "a.json").write_text(json.dumps({**cube, "dimension": {"year": 1}}))
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert "| dimension year | 1 |" in found.text
