@@ -962,9 +962,15 @@ def _unknown(corpus: str) -> UnknownNameError:
 
 @contextmanager
 def _one_name(corpus: str) -> Iterator[None]:
-    """A corpus that does not exist, and one that the caller may not know of, have the same error."""
+    """Errors in words of the server: a corpus that the caller may not know of does not exist, and groups are those of a key."""
     try:
         yield
+    except AccessError as error:
+        if "a caller must be named" in str(error):
+            raise AccessError(
+                f"sources of corpus {corpus!r} name groups, and this key has none; ask with one that hlgraph keys add --group made"
+            ) from error
+        raise
     except UnknownNameError as error:
         if str(error).startswith("there is no corpus"):
             raise _unknown(corpus) from error

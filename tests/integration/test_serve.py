@@ -913,7 +913,10 @@ def test_what_lists_a_corpus_with_groups_is_for_who_operates(tmp_path: Path) -> 
                 server.client.get(f"/v1/corpora/default/{path}", headers=server.key(rights=("operate",))).status_code
                 == 200
             )
-        problem(server.client.post("/v1/corpora/default/search", json=QUESTION, headers=server.key()), 403)
+        for path, asked in (("search", QUESTION), ("answer", QUESTION), ("sources", None), ("facts/x", None)):
+            method = "GET" if asked is None else "POST"
+            refused = server.client.request(method, f"/v1/corpora/default/{path}", json=asked, headers=server.key())
+            assert "hlgraph keys add --group" in problem(refused, 403)["detail"]
         write = server.key(rights=("write",), groups=["board"])
         for acl, status in (("board", 202), ("public", 403)):
             documents = {"documents": [{"uri": f"new/{acl}", "text": "Ada left Bremen.", "metadata": {"acl": acl}}]}
