@@ -634,8 +634,11 @@ class Records:
         who, corpus : the caller and the corpus
         asked : the two entities
         """
+        from hlgraph.sdk.contents import together
+
         with _one_name(corpus):
-            return _Walk(self._service.asked(who, corpus).entities, asked.where).between(asked)
+            part = self._service.asked(who, corpus).entities
+            return together(part, lambda: _Walk(part, asked.where).between(asked))
 
     def delete_source(self, who: Principal, corpus: str, *, id: str) -> shapes.Removed:  # noqa: A002
         """Remove a source, and everything that only it asserts.
