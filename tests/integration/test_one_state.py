@@ -171,3 +171,20 @@ def test_what_is_read_beside_the_evidence_is_of_its_state(
             read(graph)
             change = partial((graph if is_same else other).ingest, states[1])
             assert schedules.interleaved(partial(read, graph), change, place=place, methods=methods) in right
+
+
+def test_a_check_takes_no_edit_meanwhile_for_damage(
+    stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_DRAIN", 20)
+
+    def wrong(graph: HLGraph) -> list[str]:
+        return [finding.check for finding in graph.check() if not finding.is_fine]
+
+    with connect(stores["before"]) as graph:
+        count = schedules.counted(partial(wrong, graph))
+    for place in spread(count, 2 * PLACES):
+        folder = tmp_path / str(place)
+        shutil.copytree(stores["before"], folder)
+        with connect(folder) as graph, connect(folder) as other:
+            assert schedules.interleaved(partial(wrong, graph), partial(edit, other), place=place) == []
