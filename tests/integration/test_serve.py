@@ -653,6 +653,10 @@ def test_a_key_that_is_revoked_during_a_stream_ends_it(locked: Open, monkeypatch
     sent = events(locked.client.get("/v1/jobs/x/events", headers=key).text)
     assert [event for event, _ in sent] == ["progress", "progress", "problem"]
     assert json.loads(sent[-1][1])["status"] == 401
+    ends = iter((running, msgspec.structs.replace(running, state="done")))  # within one tick of the clock
+    monkeypatch.setattr(locked.service.ingests, "find", lambda *_: next(ends))
+    sent = events(locked.client.get("/v1/jobs/x/events", headers=locked.key(rights=("write",))).text)
+    assert [event for event, _ in sent] == ["progress", "done"]
     answer_events = locked.service.answer_events
     for path, body in (
         ("/v1/corpora/default/answer", QUESTION),
