@@ -245,7 +245,7 @@ class CorpusImport:
         return self._writer.is_there()
 
     def check(self, *, is_begun: bool) -> None:
-        """Refuse a corpus that is not empty. A history without a version yet counts as empty."""
+        """Refuse a corpus that is not empty. A history that is kept and has no version counts as empty, and is removed."""
         corpus, graph = self._corpus, self._stores.graph
         stats = graph.stats(corpus, has_relationships=False)
         if corpus.endswith(ids.HISTORY) and stats and stats[0].records.get(Kind.SOURCE) == 1:

@@ -254,10 +254,10 @@ def _said(wanted: Any) -> str:
 
 
 def check_not_negative(**numbers: int | None) -> None:
-    """Raise InputError for the first argument that is negative. None is accepted."""
+    """Raise InputError for the first argument that is negative, or beyond 64 bits. None is accepted."""
     for name, number in numbers.items():
-        if number is not None and number < 0:
-            raise InputError(f"{name} is {number}; it must not be negative")
+        if number is not None and not 0 <= number < 1 << 63:
+            raise InputError(f"{name} is {number}; it must not be negative, and fit into 64 bits")
 
 
 def check_database(settings: Settings, corpus: str) -> None:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hlgraph import progress
-from hlgraph.errors import AccessError, InputError
+from hlgraph.errors import AccessError, InputError, StoreConflictError
 from hlgraph.ids import HISTORY
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.records import SEARCH_K
@@ -20,13 +20,15 @@ from hlgraph.sdk.backup import back_up
 from hlgraph.sdk.health import Health, health
 from hlgraph.sdk.opening import Resources, settings_of
 from hlgraph.settings import Settings
-from hlgraph.stores.one_state import in_one_state
+from hlgraph.stores.one_state import in_one_state, repeated
 from hlgraph.stores.protocols import Scope
+from hlgraph.stores.trace import hasty
 from hlgraph.text import groups_of
 from hlgraph.where import Caller
 
 if TYPE_CHECKING:
     from hlgraph.answer import AnswerEvent, AnswerMode, AnswerRequest, AnswerStyle, Unsupported, Verify
+    from hlgraph.answer.answering import Beside
     from hlgraph.answer.contradictions import Contradiction
     from hlgraph.evaluate.answering import ReaderOptions, Readers
     from hlgraph.evaluate.datasets import Question
@@ -1102,7 +1104,33 @@ def _events(
     contradicting = Contradicting(stores, Scope(search.corpus, search.where), predicates_of(graph.settings.functional))
     beside = Beside(reader, graph._resources.models.embedder_of(stats), contradicting)
     tokens = graph.settings.models.max_tokens
-    return answering(request, find=find, chat=calls, beside=beside, max_tokens=tokens, is_streamed=is_streamed)
+    begin = partial(answering, request, find=find, chat=calls, max_tokens=tokens, is_streamed=is_streamed)
+    return _begun(begin, beside, stores=stores, corpus=search.corpus, has_chat=calls is not None)
+
+
+def _begun(
+    begin: Callable[..., Iterator[AnswerEvent]], beside: Beside, *, stores: Stores, corpus: str, has_chat: bool
+) -> Iterator[AnswerEvent]:
+    """The events of an answer. What a chat model writes is of the evidence; without one, all that is read is of one state."""
+
+    def read(own: Beside | None) -> tuple[AnswerEvent, Iterator[AnswerEvent]]:
+        events = begin(beside=own)
+        return next(events), events if has_chat else iter(tuple(events))
+
+    with stores.snapshot() as is_pinned:
+        if is_pinned or has_chat:
+            first, rest = read(beside)
+    if not (is_pinned or has_chat):
+        known = stores.graph.known(corpus)
+        likely: tuple[CorpusStats, ...] | None = None if known is None else (known,)
+        state = partial(stores.graph.stats, corpus, has_counts=False)
+        try:
+            with hasty():
+                first, rest = repeated(state, lambda _: read(beside), corpus=corpus, first=likely)
+        except StoreConflictError:  # writers were faster: the evidence alone is of one state
+            first, rest = read(None)
+    yield first
+    yield from rest
 
 
 def _ingested(

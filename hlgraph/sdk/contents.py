@@ -346,6 +346,17 @@ class Contents:
                 return
 
 
+def together(part: Contents, read: Callable[[], T]) -> T:
+    """The result of several reads of one state.
+
+    Parameters
+    ----------
+    part : the sources, entities or facts of a corpus, as a caller sees them
+    read : reads by its methods; may be called several times
+    """
+    return part._read(lambda _: read())
+
+
 def check_limit(limit: int) -> None:
     """Raise InputError for a limit that is out of bounds."""
     if not 1 <= limit <= MAX_K:

@@ -225,7 +225,8 @@ def _contents(stores: Stores, sample: int | None) -> Iterator[Finding]:
         count = 0
         with progress.step(f"check {name}", _number(kind, corpora, sample=sample), unit="records"):
             for stats in corpora:
-                read, faults = faults_of(kind, stats, f"check {name}")
+                with stores.snapshot():
+                    read, faults = faults_of(kind, stats, f"check {name}")
                 count += read
                 wrong += [f"{stats.corpus}: {fault}" for fault in faults]
         yield Finding(name, not wrong, f"{'; '.join(wrong)}; {_MEND}" if wrong else f"{count} {did}")

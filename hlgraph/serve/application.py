@@ -207,7 +207,13 @@ class AgentsEndpoint:
         scope["route"] = self
         request = Request(scope, receive)
         await who_asks(self._server, request)
-        await self.sessions.handle_request(scope, receive, send)
+        # Read here: the library takes a client that went away for an error.
+        messages = iter([{"type": "http.request", "body": await request.body(), "more_body": False}])
+
+        async def again() -> Message:
+            return next(messages, None) or await receive()
+
+        await self.sessions.handle_request(scope, again, send)
 
 
 class PageFile:

@@ -712,12 +712,12 @@ def _job_events_endpoint(server: Server) -> Callable[[Request], Any]:
                     return
 
         async def stream() -> AsyncIterator[ServerSentEvent]:
-            last = ""
+            last: shapes.Job | None = None
             async for seen in admitted(looks(), server=server, request=request):
                 if isinstance(seen, Exception):
                     yield _sent(seen, who)
-                elif seen.updated != last:
-                    last = seen.updated
+                elif seen != last:  # by the clock, the end might be as old as the progress before it
+                    last = seen
                     yield _sent(Event(seen.state if seen.is_over else "progress", seen), who)
 
         return EventSourceResponse(stream())

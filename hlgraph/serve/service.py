@@ -634,8 +634,11 @@ class Records:
         who, corpus : the caller and the corpus
         asked : the two entities
         """
+        from hlgraph.sdk.contents import together
+
         with _one_name(corpus):
-            return _Walk(self._service.asked(who, corpus).entities, asked.where).between(asked)
+            part = self._service.asked(who, corpus).entities
+            return together(part, lambda: _Walk(part, asked.where).between(asked))
 
     def delete_source(self, who: Principal, corpus: str, *, id: str) -> shapes.Removed:  # noqa: A002
         """Remove a source, and everything that only it asserts.
@@ -962,9 +965,15 @@ def _unknown(corpus: str) -> UnknownNameError:
 
 @contextmanager
 def _one_name(corpus: str) -> Iterator[None]:
-    """A corpus that does not exist, and one that the caller may not know of, have the same error."""
+    """Errors in words of the server: a corpus that the caller may not know of does not exist, and groups are those of a key."""
     try:
         yield
+    except AccessError as error:
+        if "a caller must be named" in str(error):
+            raise AccessError(
+                f"sources of corpus {corpus!r} name groups, and this key has none; ask with one that hlgraph keys add --group made"
+            ) from error
+        raise
     except UnknownNameError as error:
         if str(error).startswith("there is no corpus"):
             raise _unknown(corpus) from error

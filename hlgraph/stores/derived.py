@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import VectorSets
 
 
+_MOST = 2**63 - 1
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterQuery:
     """What to cluster, and how. Raises InputError for a value out of range.
@@ -48,9 +51,11 @@ class ClusterQuery:
     def __post_init__(self) -> None:
         """Check the parameters."""
         check.positive("resolution", self.resolution)
+        if self.resolution > _MOST:
+            raise InputError(f"resolution is {self.resolution}; it must be {_MOST} or less")
         for name, least in (("max_size", 2), ("max_levels", 1), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more")
+            if not least <= getattr(self, name) <= _MOST:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be {least} or more, and fit into 64 bits")
 
     @property
     def parameters(self) -> str:

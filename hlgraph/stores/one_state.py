@@ -11,6 +11,8 @@ from hlgraph.stores.trace import hasty
 
 T = TypeVar("T")
 T_State = TypeVar("T_State")
+# Those besides HLGraphError come from records of two states, which do not fit together.
+_FAILURES: Final = (HLGraphError, AttributeError, LookupError, TypeError, ValueError)
 ATTEMPTS: Final = 4
 """Maximum number of reads, if a writer changes the corpus each time."""
 
@@ -55,12 +57,12 @@ def repeated(
     """
     before = state() if first is None else first
     for _ in range(ATTEMPTS):
-        failure: HLGraphError | None = None
+        failure: Exception | None = None
         try:
             result = read(before)
         except StoreUnavailableError:
             raise  # the state would not be read either
-        except HLGraphError as error:
+        except _FAILURES as error:
             failure = error
         after = state()
         if after == before:

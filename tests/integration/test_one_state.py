@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 import schedules
-from edited_corpus import BEFORE, OPERATIONS, documents, edit, spread
+from edited_corpus import AFTER, BEFORE, OPERATIONS, documents, edit, spread
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
+from hlgraph.serve.access import LOCAL
+from hlgraph.serve.service import Service
+from hlgraph.serve.shapes import PathAsked
+from hlgraph.settings import ServeSettings, Settings
 from hlgraph.stores.embedded import database
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -107,3 +112,79 @@ def test_a_read_in_the_middle_of_an_edit_is_of_one_state(
             assert read(other) == states[-1], place
         shutil.rmtree(folder)
     assert not wrong
+
+
+ROWS = "| Town | People |\n|---|---|\n| {} |\n| {} |\n"
+BESIDE = {
+    "Who leads the Aldane Works?": lambda graph, question: answered(graph.answer(question)),
+    "Which town has the most people?": lambda graph, question: answered(graph.answer(question)),
+    "Wendlecote": lambda graph, name: Service(graph, is_open=True).records.path(
+        LOCAL, "default", asked=PathAsked(start=name, end="Ada Falk")
+    ),
+}
+
+
+def answered(answer: Any) -> Any:
+    return answer.text, [(each.number, each.evidence.text) for each in answer.citations]
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["same handle", "other handle"])
+@pytest.mark.parametrize("asked", BESIDE)
+def test_what_is_read_beside_the_evidence_is_of_its_state(
+    asked: str, is_same: bool, *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_DRAIN", 20)
+    states = [
+        [
+            *documents(state),
+            Document("doc:works", "Mara Quill leads the Aldane Works."),
+            Document("doc:news", f"{leader} leads the Aldane Works."),
+            Document("doc:towns", ROWS.format(*rows), "Towns"),
+        ]
+        for state, leader, rows in (
+            (BEFORE, "Ivo Brandt", ("Tessing | 100", "Gannow | 300")),
+            (AFTER, "Petra Voss", ("Tessing | 500", "Velmod | 300")),
+        )
+    ]
+
+    def opened(folder: Path) -> HLGraph:
+        serve = ServeSettings(state=str(tmp_path / "state"))
+        settings = Settings(store=f"hlgraph://{folder}", functional=("^leads",), serve=serve)
+        return HLGraph(settings, embedder=WordEmbedder())
+
+    def read(graph: HLGraph) -> Any:
+        return BESIDE[asked](graph, asked)
+
+    with opened(tmp_path / "after") as graph:
+        graph.ingest(states[1])
+        right = [read(graph)]
+    with opened(tmp_path / "before") as graph:
+        graph.ingest(states[0])
+        right.append(read(graph))
+        methods = schedules.CALLS if is_same else schedules.BELOW
+        count = schedules.counted(partial(read, graph), methods)
+    assert right[0] != right[1]
+    for place in spread(count, 8):
+        folder = tmp_path / str(place)
+        shutil.copytree(tmp_path / "before", folder)
+        with opened(folder) as graph, opened(folder) as other:
+            read(graph)
+            change = partial((graph if is_same else other).ingest, states[1])
+            assert schedules.interleaved(partial(read, graph), change, place=place, methods=methods) in right
+
+
+def test_a_check_takes_no_edit_meanwhile_for_damage(
+    stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_DRAIN", 20)
+
+    def wrong(graph: HLGraph) -> list[str]:
+        return [finding.check for finding in graph.check() if not finding.is_fine]
+
+    with connect(stores["before"]) as graph:
+        count = schedules.counted(partial(wrong, graph))
+    for place in spread(count, 2 * PLACES):
+        folder = tmp_path / str(place)
+        shutil.copytree(stores["before"], folder)
+        with connect(folder) as graph, connect(folder) as other:
+            assert schedules.interleaved(partial(wrong, graph), partial(edit, other), place=place) == []

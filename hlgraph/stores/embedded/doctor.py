@@ -268,7 +268,7 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[Finding]:
     checks += [(name, functools.partial(_counted, connection, name, query=query)) for name, query in queries.items()]
     checks.append(("vector files", lambda: _files(database, connection)))
     if has_graph:
-        checks.append(("records as written", lambda: _records(connection)))
+        checks.append(("records as written", lambda: _records(database)))
     for name, run in checks:
         yield _checked(database, name, run)
 
@@ -364,13 +364,15 @@ def _judged(name: str, wrong: list[str], *, otherwise: str) -> Finding:
     return Finding(name, not wrong, f"{'; '.join(wrong)}; next: hlgraph reconcile --repair" if wrong else otherwise)
 
 
-def _records(connection: sqlite3.Connection) -> Finding:
+def _records(database: Database) -> Finding:
     """The sources, chunks and summaries whose rows are not those that were written, by their seals."""
-    altered = altered_records(connection)
+    with database.snapshot():
+        connection = database.reader()
+        altered = altered_records(connection)
+        count = connection.execute("SELECT count(*) FROM seal").fetchone()[0]
     wrong = []
     if altered:
         item = altered[0][1]
         record = f"{'links of ' * item.is_links}{item.kind.value} {item.id} of {item.where or item.corpus}"
         wrong.append(f"{len(altered)} altered, such as {record}")
-    count = connection.execute("SELECT count(*) FROM seal").fetchone()[0]
     return _judged("records as written", wrong, otherwise=f"{count} with their checksums")

@@ -37,6 +37,8 @@ def opened(opened: Opened) -> Opened:
         ({"max_size": 1}, "max_size is 1; it must be 2 or more"),
         ({"max_levels": 0}, "max_levels is 0; it must be 1 or more"),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"seed": 1 << 64}, "64 bits"),
+        ({"resolution": 1e308}, "it must be 9223372036854775807 or less"),
     ],
 )
 def test_parameters_are_checked(options: dict[str, float], message: str) -> None:
