@@ -766,8 +766,8 @@ def plan_pairs(folder: str | Path, options: PairsOptions, *, settings: Settings)
     chats = tuple(dict.fromkeys(options.chats or ([settings.models.chat] if settings.models.chat else [])))
     if not chats:
         raise InputError(
-            "the reasons are written by a chat model, and none is named; give --chat, or set HLGRAPH_CHAT or models.chat "
-            "(such as ollama:llama3:8b)"
+            "the reasons are written by a chat model, and none is named; give chats=['ollama:llama3:8b'] or another one, or set "
+            "HLGRAPH_CHAT or models.chat"
         )
     return PairsPlan(dataset=dataset, split=split, options=replace(options, chats=chats), negatives=negatives)
 

@@ -288,7 +288,7 @@ def split_by_source(questions: Sequence[Question], *, held_out: float) -> Split:
     if not chosen:
         raise InputError(
             f"of {len(questions)} questions none can be held out: the smallest group that shares sources has "
-            f"{min(map(len, groups))}, and at most {room} are wanted; raise --held-out, or set it to 0"
+            f"{min(map(len, groups))}, and at most {room} are wanted; raise held_out, or set it to 0"
         )
     train = tuple(item for item in questions if item.id not in chosen)
     return Split(train, tuple(item for item in questions if item.id in chosen))

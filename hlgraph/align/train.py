@@ -438,7 +438,7 @@ def train(
     )
     fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
     if not fitting:
-        raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise --max-length")
+        raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise max_length")
     step, checkpoint = _last_checkpoint(folder) if resume else (0, None)
     _keep_metrics_until(folder / METRICS_FILE, step)
     steps = math.ceil(math.ceil(len(fitting) / chosen.batch) * chosen.epochs) - step
@@ -580,7 +580,7 @@ def _claim(folder: Path, identity: dict[str, object], *, resume: bool) -> None:
     file = folder / SETTINGS_FILE
     if file.is_file():
         if not resume:
-            raise InputError(f"{folder}: it holds a training; give --resume to continue it, or another folder")
+            raise InputError(f"{folder}: it holds a training; give resume=True to continue it, or another folder")
         stored = json.loads(file.read_text(encoding="utf-8"))
         other = sorted(name for name in identity if identity[name] != stored.get(name))
         if other:

@@ -343,14 +343,16 @@ def bulk_lines(report: BulkReport) -> list[str]:
 # Parameters of the SDK that have an option of the same name, with - for _.
 _SAME = """
 adapt against answers by claims closed_book context_tokens delete_missing diversity encoding explain extract extractions format
-gold_select k least_support level max_bytes max_levels max_size missing mode resolution search_mode seed spacy_model strategy style
-summaries tabular trials unit unsupported verify where workers
+gold_select held_out k least_support level max_bytes max_length max_levels max_size missing mode resolution resume search_mode
+seed spacy_model strategy style summaries tabular trials unit unsupported verify where workers
 """
 SAME = frozenset(_SAME.split())
 OTHER = {
     "mapping": "--map",
     "is_chunked": "--chunked",
     "choices": "--choice",
+    "chats": "--chat",
+    "model": "--judge-model",
     "budget": "--max-tokens or --max-usd",
     "judging": "--judge",
     "question": "QUESTION",
@@ -362,6 +364,7 @@ _FIRST = re.compile(rf"^({_NAME})(?=(\[\d+\])? is |: | \w[\w.]*=)")
 _WITH_VALUE = re.compile(rf"\b({_NAME})=(?:'([^']*)'|(True))")
 _WITH_LIST = re.compile(rf"\b({_NAME})=\['([^']*)'\]")
 _LEFT = re.compile(rf"\bleave (?:the )?({_NAME}) (out|at)\b")
+_RAISED = re.compile(rf"\b(raise|lower) ({_NAME})\b")
 _OBJECTS = re.compile(r", or give it to connect\(chat=\.\.\.\)|, or a retriever, such as \S+")
 
 
@@ -388,5 +391,6 @@ def in_options(message: str) -> str:
     """
     message = _FIRST.sub(lambda match: option(match[1]), _OBJECTS.sub("", message))
     message = _WITH_LIST.sub(lambda match: f"{option(match[1])} {match[2]}", message)
+    message = _RAISED.sub(lambda match: f"{match[1]} {option(match[2])}", message)
     message = _WITH_VALUE.sub(lambda match: f"{option(match[1])} {match[2] or ''}".rstrip(), message)
     return _LEFT.sub(lambda match: f"leave {option(match[1])} {match[2]}", message)

@@ -158,7 +158,7 @@ def test_a_killed_training_continues_where_its_checkpoint_is(model: str, trained
     for later in (short / "checkpoints").iterdir():
         if later.name not in ("checkpoint-12", "README.md"):
             shutil.rmtree(later)
-    with pytest.raises(InputError, match="it holds a training; give --resume"):
+    with pytest.raises(InputError, match="it holds a training; give resume=True"):
         train(PAIRS, model, folder=short, settings=QUICK)
     with pytest.raises(InputError, match="has another beta"):
         train(PAIRS, model, folder=short, settings=replace(QUICK, beta=0.2), resume=True)

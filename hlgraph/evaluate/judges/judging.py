@@ -698,8 +698,8 @@ def _judge_of(settings: Settings, model: str) -> tuple[str, Settings]:
     name = model or models.judge or models.chat
     if not name:
         raise InputError(
-            "a judge is a chat model, and none is named; give --judge-model, or set models.judge or HLGRAPH_JUDGE (such as "
-            "openai:gpt-4o)"
+            "a judge is a chat model, and none is named; give model='openai:gpt-4o' or another one, or set models.judge or "
+            "HLGRAPH_JUDGE"
         )
     url = models.judge_url or (models.chat_url if name == models.chat else "")
     return name, replace(settings, models=replace(models, chat_url=url))
