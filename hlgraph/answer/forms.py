@@ -395,7 +395,7 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
         is_of = not lacks or (is_first and {*lacks} <= {*constraints.words} and _is_beside(question, opposed, lacks))
         return False if is_of or is_within(lacks, first) else None
-    return _in_its_range(question, first, unmet) if unmet else _affirms(question, first, body, around)
+    return _in_its_range(question, body, unmet) if unmet else _affirms(question, first, body, around)
 
 
 # Headings of what is gone, or does not belong: "Removed" of a changelog, "What is not covered".
@@ -489,7 +489,7 @@ def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | Non
     return None
 
 
-_LIGHT_VERBS = _names("taken given kept gone put")  # of a question of yes or no they tell much
+_LIGHT_VERBS = _names("taken given kept gone put end ends begin begins")  # of a question of yes or no they tell much
 _STILL = re.compile(r"\b(?:still|today|nowadays|currently|any more)\b", re.IGNORECASE)
 _OVER = re.compile(r"\b(?:until|till) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
 
@@ -507,7 +507,7 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
     if (has := is_within(unmet, text)) is not None:
         return has
     years = {*_YEAR.findall(text)}
-    if all(_YEAR.fullmatch(word) for word in unmet):
+    if all(_YEAR.fullmatch(word) and word in question for word in unmet):  # 1,300 is no year
         if (limit := _LIMIT.search(question)) and len(years) == 1:
             return (min(years) < limit[2]) is (limit[1].lower() == "before")
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
