@@ -304,7 +304,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
-        path=f"{_CORPUS}/sources/{{source}}",
+        path=f"{_CORPUS}/sources/{{source:path}}",
         run=_of("records.source", "corpus", id="source"),
         about="A source with its text, its chunks and its statements.",
         gives=shapes.SourceOpened,
@@ -324,7 +324,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
-        path=f"{_CORPUS}/entities/{{entity}}",
+        path=f"{_CORPUS}/entities/{{entity:path}}",
         run=_of("records.entity", "corpus", id="entity"),
         about="An entity, by id or name, with the facts about it, its neighbours and its merges.",
         gives=shapes.EntityOpened,

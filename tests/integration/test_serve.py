@@ -160,6 +160,13 @@ def test_an_answer_is_one_document_or_the_same_as_events(notes: Open) -> None:
     assert json.loads(named[2][1])["text"] == whole["answer"]
 
 
+def test_a_name_with_slashes_is_opened(notes: Open) -> None:
+    source = notes.client.get("/v1/corpora/default/sources/notes%2Fbridge").json()["source"]
+    assert notes.client.get(f"/v1/corpora/default/sources/{source['id']}").json()["source"] == source
+    refused = notes.client.get("/v1/corpora/default/entities/AC%2FDC")
+    assert "AC/DC" in problem(refused, 404)["detail"]
+
+
 def test_an_explanation_has_words_data_and_a_picture(notes: Open) -> None:
     given = notes.client.post("/v1/corpora/default/explain", json={**QUESTION, "strategy": "path"}).json()
     assert given["explanation"]["seeds"]
