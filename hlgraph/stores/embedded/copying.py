@@ -30,7 +30,7 @@ from hlgraph.subgraph import KINDS
 
 _NODES = 2_500
 """Nodes of the sources that are read together; a larger source is read alone."""
-_ROWS = 20_000
+_ROWS = 5_000
 
 _C = "(SELECT c FROM corpus WHERE name = :corpus)"
 _SIZES = f"""
