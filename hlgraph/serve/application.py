@@ -24,7 +24,7 @@ from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from hlgraph import __version__, telemetry
 from hlgraph.errors import (
@@ -366,6 +366,21 @@ def _too_large(most: int) -> LimitError:
 # Connections.
 
 
+class _Client:
+    """The transport of a connection, which drops what is written to a client that has gone: that of uvloop raises an error."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """See :class:`asyncio.WriteTransport`."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+
 class Connection(HttpToolsProtocol):
     """A connection that no client keeps for nothing: the head of a request has bounds of size and time, and an answer is read.
 
@@ -374,7 +389,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See :class:`asyncio.Protocol`."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", _Client(transport)))
         self._since: float | None = (
             self.loop.time()
         )  # when the client began to send; None: it has sent all of its requests

@@ -150,12 +150,13 @@ def test_a_slow_client_is_not_waited_for(wire: Wire) -> None:
 def test_a_client_that_does_not_read_is_not_waited_for(wire: Wire) -> None:
     source = wire.service.graph.sources.open("notes/long").source.id
     asked = wire.head("GET", f"/v1/corpora/default/sources/{source}")
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        connection.connect(wire.address)
-        connection.sendall(asked * 40)
-        until(lambda: wire.connections == 1)
-        until(lambda: wire.connections == 0)
+    for _ in range(4):  # an answer may be under way to it when it is given up
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.connect(wire.address)
+            connection.sendall(asked * 40)
+            until(lambda: wire.connections == 1)
+            until(lambda: wire.connections == 0)
 
 
 def test_an_upload_that_is_cut_leaves_nothing_behind(wire: Wire) -> None:
