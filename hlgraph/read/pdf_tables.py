@@ -724,9 +724,10 @@ def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None
     """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is no table."""
     rows = table.rows
     width = max(map(len, rows), default=0)
-    filled = sum(bool(cell.text) for row in rows for cell in row)
-    has_rows = sum(any(cell.text for cell in row) for row in rows) > (rest_of is None)
-    if width < 2 or not has_rows or filled < _LEAST_FILLED * width * len(rows):
+    filled = [sum(bool(cell.text) for cell in row) for row in rows]
+    size = sum(len(row) for row, count in zip(rows, filled, strict=True) if count)
+    has_rows = sum(map(bool, filled)) > (rest_of is None)
+    if width < 2 or not has_rows or sum(filled) < _LEAST_FILLED * size:
         return "", None
     labels = rest_of.labels if rest_of else ()
     head = [[Cell(label, is_head=True, column=at) for at, label in enumerate(labels)]] if rest_of else []
