@@ -688,10 +688,8 @@ class Grid:
         width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
         produced.add_cells(len(table) * width)
         every = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
-        # a column that only spans divide from the one before, as where another row has a line, is none
-        shown = [
-            at for at in range(width) if not at or any(row[at].text and row[at] is not row[at - 1] for row in every)
-        ]
+        # a column that only spans divide from the one before, as where another row has a line, goes
+        shown = [at for at in range(width) if not at or not _is_spanned_alone([row[at - 1 : at + 1] for row in every])]
         full, width = [[row[at] for at in shown] for row in every], len(shown)
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
