@@ -502,7 +502,12 @@ _CONVERSIONS = {
         (".7z .bz2 .rar .tar .tgz .xz .zip .zst", "unpack it and give the folder"),
         (".bmp .gif .jpeg .jpg .png .tif .tiff .webp .heic", "make a PDF with a text layer, for example with ocrmypdf"),
         (".aac .avi .flac .m4a .mkv .mov .mp3 .mp4 .ogg .wav .webm", "transcribe it to VTT, for example with whisper"),
-        (".db .sqlite .sqlite3 .mdb .accdb .dta .sav .orc .avro", "export its tables as CSV or Parquet"),
+        (".db .sqlite .sqlite3 .mdb .accdb .dbf .dta .sav .sas7bdat .orc .avro", "export its tables as CSV or Parquet"),
+        (".ofx .qfx .qif .mt940 .sta", "export the account as CSV"),
+        (".sql", "load it into a database, and name queries with --rows"),
+        (".po .pot", "convert it to XLIFF, for example with po2xliff"),
+        (".n3 .nt .owl .rdf .ttl", "convert it to CSV or JSON, for example with a SPARQL query"),
+        (".odg .vsd .vsdx .drawio .pub .one .mpp", "export it as PDF"),
         (".xml", "convert it to HTML, Markdown or JSON lines, for example with xsltproc or pandoc"),
         (".fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
     )

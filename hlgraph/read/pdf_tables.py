@@ -724,9 +724,10 @@ def _ruled_markdown(table: _Ruled, produced: Produced, *, rest_of: _Ended | None
     """The Markdown of a table, which may be the rest of one, and what its own rest needs; empty if it is no table."""
     rows = table.rows
     width = max(map(len, rows), default=0)
-    filled = sum(bool(cell.text) for row in rows for cell in row)
-    has_rows = sum(any(cell.text for cell in row) for row in rows) > (rest_of is None)
-    if width < 2 or not has_rows or filled < _LEAST_FILLED * width * len(rows):
+    filled = [sum(bool(cell.text) for cell in row) for row in rows]
+    size = sum(len(row) for row, count in zip(rows, filled, strict=True) if count)
+    has_rows = sum(map(bool, filled)) > (rest_of is None)
+    if width < 2 or not has_rows or sum(filled) < _LEAST_FILLED * size:
         return "", None
     labels = rest_of.labels if rest_of else ()
     head = [[Cell(label, is_head=True, column=at) for at, label in enumerate(labels)]] if rest_of else []
@@ -747,24 +748,44 @@ def _ruled(page: _Page, table: Table) -> _Ruled:
         width = max((cell.column or 0) + cell.width for row in rows for cell in row)
         turned = [[cell._replace(column=width - (cell.column or 0) - cell.width) for cell in row] for row in rows]
         rows = [sorted(row, key=lambda cell: cell.column or 0) for row in turned]
-    return _Ruled(rows, tuple(_apart(box[0] for row in table.rows for box in row.cells if box is not None)))
+    return _Ruled(
+        rows,
+        tuple(
+            _apart(box[0] for box in _not_within([box for row in table.rows for box in row.cells if box is not None]))
+        ),
+    )
 
 
 def _ruled_cells(page: _Page, table: Table) -> list[list[Cell]]:
     """The cells of each row with the rows and columns that they span, from their boxes."""
-    boxes = [box for row in table.rows for box in row.cells if box is not None]
+    every = [box for row in table.rows for box in row.cells if box is not None]
+    boxes = _not_within(every)
     lefts, tops = (_apart(box[at] for box in boxes) for at in (0, 1))
     rows: list[list[Cell]] = []
     for row in table.rows:
         cells: list[Cell] = []
         for box in row.cells:
-            if box is not None:
+            if box in boxes:
                 column = bisect_right(lefts, box[0] + _SAME) - 1
                 width = bisect_left(lefts, box[2] - _SAME) - column
                 height = bisect_left(tops, box[3] - _SAME) - bisect_right(tops, box[1] + _SAME) + 1
                 cells.append(Cell(_cell_text(page.text_in(box)), max(1, width), max(1, height), column=column))
-        rows.append(cells)
+        rows += [cells] if cells else []
     return rows
+
+
+def _not_within(boxes: list[tuple[float, float, float, float]]) -> dict[tuple[float, float, float, float], None]:
+    """The boxes that are not inside another one, such as that of a remark in a cell."""
+    corners = np.array(boxes).reshape(-1, 4)
+    sizes = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
+    kept: dict[tuple[float, float, float, float], None] = {}
+    for box, size in zip(boxes, sizes, strict=True):
+        is_around = (corners[:, :2] <= np.array(box[:2]) + _SAME).all(axis=1) & (
+            corners[:, 2:] >= np.array(box[2:]) - _SAME
+        ).all(axis=1)
+        if not (is_around & (sizes > size + 1)).any():
+            kept[box] = None
+    return kept
 
 
 def _apart(places: Iterable[float]) -> list[float]:

@@ -687,7 +687,10 @@ class Grid:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
         width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
         produced.add_cells(len(table) * width)
-        full = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
+        every = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
+        # a column that only spans divide from the one before, as where another row has a line, goes
+        shown = [at for at in range(width) if not at or not _is_spanned_alone([row[at - 1 : at + 1] for row in every])]
+        full, width = [[row[at] for at in shown] for row in every], len(shown)
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
@@ -695,7 +698,7 @@ class Grid:
         about = _line(full[first]) if pairs else ""
         first += pairs
         self.captions = [*dict.fromkeys(_line(row) for row in full[:first])]
-        filled = sorted({at for row in table for at, cell in row.items() if cell.text})
+        filled = [at for at in range(width) if any(row[at].text for row in full)]
         form = [[row[at] for at in filled] for row in full[first:]]
         is_form = _is_form(form) and not any(cell.is_head for row in form for cell in row[1::2])
         if is_form:
@@ -806,6 +809,12 @@ def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int
                     places.setdefault(column, cell)
             at += width
     return table
+
+
+def _is_spanned_alone(pairs: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the second of two columns has no text but that of cells that span both."""
+    are_spanned = [left is right for left, right in pairs if right.text]
+    return bool(are_spanned) and all(are_spanned)
 
 
 def _texts(row: Sequence[Cell]) -> list[Cell]:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from itertools import chain, count
@@ -182,6 +183,10 @@ def read_values(
         The file is too large, not text or not of its format.
     """
     whole = _whole(origin, stream, options, parse)
+    is_json = len(whole.values) == 1 and not whole.are_settings and not options.mapping
+    if is_json and (chat := _chat(origin, whole.values[0], whole.warnings)) is not None:
+        yield chat
+        return
     for number, value in enumerate(whole.values, 1):
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
         yield from _documents(
@@ -383,6 +388,47 @@ def _json(origin: Origin, text: Text) -> _Values:
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
+
+
+# The name of the writer, the time and the text of a message, as Telegram, Facebook and Slack export them.
+_CHATS = (("from", "date", "text"), ("sender_name", "timestamp_ms", "content"), ("user", "ts", "text"))
+
+
+def _chat(origin: Origin, value: object, warnings: tuple[str, ...]) -> Document | None:
+    """The document of an exported chat, each message a paragraph with its time and its writer; None for anything else."""
+    about = value if isinstance(value, dict) else {}
+    messages = about.get("messages") if about else value
+    entries = [entry for entry in messages if isinstance(entry, dict)] if isinstance(messages, list) else []
+    names = next(
+        (each for each in _CHATS if sum(name in entry for entry in entries for name in each) > 2 * len(entries)), None
+    )
+    if names is None or (names[0] == "from" and not about):
+        return None
+    unread = Unread()
+    lines: list[tuple[str, str]] = []
+    for entry in entries:
+        profile = entry.get("user_profile")
+        writer = (profile.get("real_name") if isinstance(profile, dict) else "") or entry.get(names[0]) or "?"
+        parts = entry.get(names[2]) or ""
+        parts = parts if isinstance(parts, list) else [parts]
+        text = cell_text("".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts))
+        if text:
+            when = _instant(str(entry.get(names[1]) or ""))
+            lines.append((when, f"[{when}] {cell_text(writer)}: {text}"))
+        else:
+            unread["message without text"] += 1
+    order = sorted(lines, key=lambda line: line[0]) if names[0] == "sender_name" else lines  # the newest stand first
+    document = _text_document(origin, [line for _, line in order], (*warnings, *unread.warnings()))
+    title = clean_title(cell_text(about.get("name") or about.get("title") or ""))
+    return replace(document, title=title or document.title) if lines else None
+
+
+def _instant(text: str) -> str:
+    """A time as people write it; seconds or milliseconds since 1970 are UTC."""
+    if re.fullmatch(r"\d{10,13}(?:\.\d+)?", text):
+        seconds = float(text) / (1_000 if len(text.partition(".")[0]) > 11 else 1)
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+    return text.replace("T", " ")
 
 
 def _is_cube(value: object) -> bool:

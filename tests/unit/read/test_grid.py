@@ -169,6 +169,13 @@ def test_a_long_cell_above_columns_of_data_is_a_label() -> None:
     assert table.head[2:] == ["Count", "Price"]
 
 
+def test_a_column_that_only_spans_divide_is_none() -> None:
+    table = grid("Code>2 | Name>3", "7>2 | Rope>3", "8 |  | Pail |  | ", "9>2 | Seal>3", heads=1)
+    assert table.head == ["Code", "Name"]
+    assert table.rows == [["7", "Rope"], ["8", "Pail"], ["9", "Seal"]]
+    assert grid("Name | Sales>2", "Ada | 7 | 9").head == ["Name", "Sales", "Sales"]
+
+
 def test_a_value_over_several_columns_is_in_no_form() -> None:
     table = grid("Due: 2026-03-02 |  | To pay: | 104.90", "Payee: | By transfer>3", "Name: | Ada Falk>3")
     assert table.rows[1] == ["Payee:", "By transfer", "By transfer", "By transfer"]

@@ -155,6 +155,7 @@ def test_a_file_with_the_suffix_of_another_format_is_refused_or_read_with_its_ow
         ("a.doc", b"\xd0\xcf\x11\xe0", "holds a file of Office or Outlook 97 to 2003", "save it as DOCX"),
         ("a.msg", b"\xd0\xcf\x11\xe0", "is a damaged file of Outlook", "save it again in Outlook"),
         ("b.msg", b"From: a\nTo: b\n\nc", "is no message of Outlook", "check its suffix"),
+        ("a.ofx", b"OFXHEADER:100", "its suffix .ofx has no reader", "export the account as CSV"),
         ("a.pst", b"!BDN", "its suffix .pst has no reader", "convert it to mbox"),
         ("a.png", b"\x89PNG", "its suffix .png has no reader", "make a PDF with a text layer"),
         ("a.mp3", b"ID3", "its suffix .mp3 has no reader", "transcribe it to VTT"),

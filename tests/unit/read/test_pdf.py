@@ -259,6 +259,24 @@ def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:
     assert "| P-100 | ACME | 40 |" in found.text
 
 
+def test_a_box_inside_a_cell_is_no_cell(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    page.grid([60, 160, 400], [600, 640, 660, 680])
+    texts = ((70, 667, "Part"), (170, 667, "Use"), (70, 647, "Seal"), (170, 647, "Shuts it."), (70, 620, "Rotor"))
+    for left, top, text in (*texts, (170, 626, "Turns it."), (180, 610, "As we think?")):
+        page.drawString(left, top, text)
+    page.rect(160, 600, 140, 22)  # in its corner
+    page.save()
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.text.split("\n")[2:] == [
+        "| Part | Use |",
+        "| Seal | Shuts it. |",
+        "| Rotor | Turns it. As we think? |",
+    ]
+
+
 def test_a_page_that_pdfplumber_cannot_read_keeps_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ValueError("no")

@@ -680,3 +680,41 @@ def test_the_numbers_of_a_statistical_office_have_their_categories(tmp_path: Pat
     [found] = read([str(tmp_path)])
     assert isinstance(found, Document)
     assert "| dimension year | 1 |" in found.text
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        {
+            "name": "Boats",
+            "messages": [
+                {"type": "service", "date": "2024-05-03T07:59:00", "action": "create_group", "text": ""},
+                {
+                    "date": "2024-05-03T08:00:00",
+                    "from": "Ada Falk",
+                    "text": ["See ", {"type": "link", "text": "a.org"}],
+                },
+                {"date": "2024-05-03T08:01:00", "from": "Ben Moro", "text": "Good."},
+            ],
+        },
+        {
+            "title": "Boats",
+            "messages": [
+                {"sender_name": "Ben Moro", "timestamp_ms": 1714723260000, "content": "Good."},
+                {"sender_name": "Ada Falk", "timestamp_ms": 1714723200000, "content": "See a.org"},
+            ],
+        },
+        [
+            {"user": "U1", "ts": "1714723200.000100", "text": "See a.org", "user_profile": {"real_name": "Ada Falk"}},
+            {"user": "Ben Moro", "ts": "1714723260.000100", "text": "Good."},
+        ],
+    ],
+)
+def test_messages_of_an_exported_chat_have_their_writers_and_times(chat: object, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(chat))
+    [found] = read([str(tmp_path)])
+    assert isinstance(found, Document)
+    assert found.text == "[2024-05-03 08:00:00] Ada Falk: See a.org\n\n[2024-05-03 08:01:00] Ben Moro: Good."
+    assert found.title == ("Boats" if isinstance(chat, dict) else "a")
+    given = list(read([str(tmp_path / "a.json")], ReadOptions(mapping={"text": "text", "title": "date"})))
+    assert all(isinstance(item, ReadFailure) or item.text != found.text for item in given)
