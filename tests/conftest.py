@@ -471,6 +471,8 @@ _LONGEST = (
 )
 # After the others that use Neo4j: the first ones change the schema, so that it forgets all plans; the last ones start it again.
 _LAST = (
+    "tests/integration/test_abandoned_change.py",
+    "tests/integration/test_replaced_servers.py",
     "tests/integration/test_pages_servers.py",
     "tests/integration/test_neo4j_migrations.py",
     "tests/integration/test_neo4j_faults.py",
