@@ -494,8 +494,8 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc]
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        file, _, name = nodeid.partition("::")
-        return f"{file}{_APART}" if name.partition("[")[0] in _apart(file) else file
+        file, name = nodeid.partition("::")[0], nodeid.partition("[")[0].rpartition("::")[2]
+        return f"{file}{_APART}" if name in _apart(file) else file
 
     def _next(self, node: WorkerController) -> str | None:
         """The file, or part of one, that this process begins next; None: what is left is for others."""
