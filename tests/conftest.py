@@ -471,6 +471,8 @@ _LONGEST = (
 )
 # After the others that use Neo4j: the first ones change the schema, so that it forgets all plans; the last ones start it again.
 _LAST = (
+    "tests/integration/test_abandoned_change.py",
+    "tests/integration/test_replaced_servers.py",
     "tests/integration/test_pages_servers.py",
     "tests/integration/test_neo4j_migrations.py",
     "tests/integration/test_neo4j_faults.py",
@@ -492,8 +494,8 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc]
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        file, _, name = nodeid.partition("::")
-        return f"{file}{_APART}" if name.partition("[")[0] in _apart(file) else file
+        file, name = nodeid.partition("::")[0], nodeid.partition("[")[0].rpartition("::")[2]
+        return f"{file}{_APART}" if name in _apart(file) else file
 
     def _next(self, node: WorkerController) -> str | None:
         """The file, or part of one, that this process begins next; None: what is left is for others."""

@@ -190,7 +190,7 @@ def test_calls_to_servers_that_fail_once_are_repeated(name: str, live: Callable[
             edit(graph)
             right = OPERATIONS["path"](graph)
         raw = []
-        for place in spread(len(calls), cases(3, 10_000)):
+        for place in spread(len(calls), cases(2, 10_000)):
             graph.delete(everything=True)
             graph.ingest(documents(BEFORE))
             try:

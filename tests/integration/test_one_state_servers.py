@@ -20,7 +20,7 @@ from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.one_state import ATTEMPTS
 from hlgraph.testing.embedder import WordEmbedder
 
-PLACES = cases(3, 1_000)
+PLACES = cases(2, 1_000)
 READS = cases(["statement", "path", "stats"], list(OPERATIONS))
 
 

@@ -172,7 +172,11 @@ def test_a_version_is_used_twice(rig: _Rig) -> None:
             rig.forget(copies)
 
 
-@pytest.mark.parametrize("dropped", [["graph"], ["indexes"], ["graph", "indexes"]], ids="+".join)
+@pytest.mark.parametrize(
+    "dropped",
+    [["graph"], ["indexes"], pytest.param(["graph", "indexes"], marks=pytest.mark.thorough)],
+    ids="+".join,
+)
 def test_a_server_loses_everything(rig: _Rig, dropped: list[str]) -> None:
     with rig.connect() as graph:
         before = reads(graph)

@@ -57,6 +57,7 @@ _FORKS.set_forkserver_preload(
         "hlgraph.ingest.plan",
         "hlgraph.ingest.receipts",
         "hlgraph.ingest.run",
+        "hlgraph.models.langchain",
         "hlgraph.sdk.client",
         "hlgraph.sdk.communities",
         "hlgraph.sdk.domain",
@@ -71,6 +72,7 @@ _FORKS.set_forkserver_preload(
         "hlgraph.stores.neo4j.doctor",
         "hlgraph.stores.neo4j.graph",
         "hlgraph.stores.opensearch.vectors",
+        "langchain_openai",
         "openai.resources.chat",
     ]
 )
