@@ -416,9 +416,21 @@ VERDICTS = [
     ("Did Ada vote against it?", "Nobody except Ada voted against it.", "Yes"),
     ("Will the tram reach the airport?", "The Greens demanded that the tram reach the airport.", ""),
     ("Is there a tram to the airport?", "Members called for a tram to the airport.", ""),
-    ("Is the glaze safe if it is fired to 1,300 degrees?", "The glaze is safe if fired to at least 1,200 degrees.", "Yes"),
-    ("Is the glaze safe if it is fired to 2,300 degrees?", "The glaze is safe if fired to at least 2,200 degrees.", "Yes"),
-    ("Is the glaze safe if it is fired to 1,100 degrees?", "The glaze is safe if fired to at least 1,200 degrees.", "No"),
+    (
+        "Is the glaze safe if it is fired to 1,300 degrees?",
+        "The glaze is safe if fired to at least 1,200 degrees.",
+        "Yes",
+    ),
+    (
+        "Is the glaze safe if it is fired to 2,300 degrees?",
+        "The glaze is safe if fired to at least 2,200 degrees.",
+        "Yes",
+    ),
+    (
+        "Is the glaze safe if it is fired to 1,100 degrees?",
+        "The glaze is safe if fired to at least 1,200 degrees.",
+        "No",
+    ),
     ("Does the wall end at Sarn?", "The wall rounds Sarn and goes on to Tolk.", ""),
     ("Does the wall end at Sarn?", "The wall ends at Sarn.", "Yes"),
 ]
