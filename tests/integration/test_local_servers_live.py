@@ -48,12 +48,12 @@ def test_the_servers_start_and_answer(folder: Path) -> None:
     answer(operate.start(folder, NAMES))
 
 
-def answer(servers: state.Servers) -> None:
-    assert servers.opensearch
-    assert opensearch_server.ask(servers.opensearch, "/_cluster/health")[0] == http.client.OK
+def answer(running: state.Servers) -> None:
+    assert running.opensearch
+    assert opensearch_server.ask(running.opensearch, "/_cluster/health")[0] == http.client.OK
     if "neo4j" in NAMES:
-        assert servers.neo4j
-        assert neo4j_server.ask(servers.neo4j, "RETURN 1") == [[1]]
+        assert running.neo4j
+        assert neo4j_server.ask(running.neo4j, "RETURN 1") == [[1]]
 
 
 @pytest.mark.thorough  # tests/unit/house/test_local_servers.py has the same decision without a server
