@@ -19,7 +19,6 @@ from email.errors import HeaderParseError
 from email.message import EmailMessage, Message
 from email.parser import HeaderParser
 from email.utils import format_datetime, formataddr, getaddresses, parsedate_to_datetime
-from typing import Any
 from urllib.parse import quote
 
 from hlgraph.errors import MissingExtraError, ReadError, needs_extra
@@ -553,84 +552,26 @@ def read_mhtml(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
 
 # Messages of Outlook: a file system (OLE) whose streams are the properties of the message.
 
-_SECTOR, _ENTRY = struct.Struct("<I"), struct.Struct("<64sHBBIII16sI8s8sIQ")
 _PROPERTIES = "__properties_version1.0"
 _MOST_STREAMS = 10_000
-_FREE = 0xFFFFFFFA  # and above: no sector
 _ANSI, _UNICODE, _BINARY, _OBJECT, _TIME_OF = 0x001E, 0x001F, 0x0102, 0x000D, 0x0040
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
-class _Ole:
-    """The streams of an OLE file by their paths.
-
-    Parameters
-    ----------
-    data : the file
-
-    References
-    ----------
-    [MS-CFB], Compound File Binary File Format.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        if len(data) < 512:
-            raise ValueError("it is cut")
-        self._size = 1 << struct.unpack_from("<H", data, 30)[0]
-        first, _, self._least, small, _, more, _ = struct.unpack_from("<IIIIIII", data, 48)
-        table = [*struct.unpack_from("<109I", data, 76)]
-        seen: set[int] = set()
-        while more < _FREE and more not in seen:
-            seen.add(more)
-            *part, more = struct.unpack(f"<{self._size // 4}I", self._sector(more))
-            table += part
-        self._next = [
-            each for at in table if at < _FREE for each in struct.unpack(f"<{self._size // 4}I", self._sector(at))
-        ]
-        self._next_small = [each for (each,) in _SECTOR.iter_unpack(self._chain(small))]
-        entries = [*_ENTRY.iter_unpack(self._chain(first))]
-        self._small = self._chain(entries[0][11])
-        self.streams: dict[str, bytes] = {}
-        self._walk(entries)
-
-    def _sector(self, number: int) -> bytes:
-        part = self._data[(number + 1) * self._size : (number + 2) * self._size]
-        return part.ljust(self._size, b"\0")
-
-    def _chain(self, start: int, size: int | None = None) -> bytes:
-        parts: list[bytes] = []
-        while start < len(self._next) and len(parts) <= len(self._data) // self._size:
-            parts.append(self._sector(start))
-            start = self._next[start]
-        return b"".join(parts)[:size]
-
-    def _content(self, start: int, size: int) -> bytes:
-        if size >= self._least:
-            return self._chain(start, size)
-        parts: list[bytes] = []
-        while start < len(self._next_small) and 64 * len(parts) < size:
-            parts.append(self._small[64 * start : 64 * start + 64])
-            start = self._next_small[start]
-        return b"".join(parts)[:size]
-
-    def _walk(self, entries: list[tuple[Any, ...]]) -> None:
-        waiting, seen, total = [(int(entries[0][6]), "")], set[int](), 0
-        while waiting:
-            at, folder = waiting.pop()
-            if at >= len(entries) or at in seen:
-                continue
-            seen.add(at)
-            name, length, kind, _, left, right, inner, *_, start, size = entries[at]
-            path = f"{folder}{name[: max(0, length - 2)].decode('utf-16-le', 'replace')}"
-            waiting += [(left, folder), (right, folder)]
-            if kind == 1:
-                waiting.append((inner, f"{path}/"))
-            elif kind == 2:
-                self.streams[path] = self._content(start, size & 0xFFFFFFFF)
-                total += len(self.streams[path])
-            if total > 2 * len(self._data) or len(seen) > _MOST_STREAMS:
-                raise ValueError("its streams overlap")
+def _streams(data: bytes) -> dict[str, bytes]:
+    """The streams of an OLE file by their paths; none of another file. Raises OSError if it is damaged."""
+    with needs_extra("outlook", "reading messages of Outlook"):
+        import olefile
+    if not data.startswith(olefile.MAGIC[:4]):
+        return {}
+    streams: dict[str, bytes] = {}
+    with olefile.OleFileIO(io.BytesIO(data)) as ole:
+        for path in ole.listdir():
+            left = 2 * len(data) - sum(map(len, streams.values()))
+            if ole.get_size(path) > left or len(streams) >= _MOST_STREAMS:
+                raise OSError("its streams overlap")
+            streams["/".join(path)] = ole.openstream(path).read()
+    return streams
 
 
 def read_msg(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
@@ -646,6 +587,8 @@ def read_msg(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     ------
     ReadError
         It is no message, is damaged, too large, or holds no text; raised while iterating.
+    MissingExtraError
+        olefile is not installed.
 
     References
     ----------
@@ -653,8 +596,8 @@ def read_msg(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     """
     data = read_bounded(origin, stream, limit=options.max_bytes)
     try:
-        streams = _Ole(data).streams if data.startswith(b"\xd0\xcf\x11\xe0") else {}
-    except (struct.error, ValueError, IndexError) as error:
+        streams = _streams(data)
+    except (OSError, ValueError, IndexError, struct.error) as error:
         raise ReadError(origin.uri, "is a damaged file of Outlook", "save it again in Outlook") from error
     if _PROPERTIES not in streams:
         raise ReadError(origin.uri, "is empty" if not data.strip() else "is no message of Outlook", "check its suffix")
