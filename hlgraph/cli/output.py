@@ -343,7 +343,7 @@ def bulk_lines(report: BulkReport) -> list[str]:
 # Parameters of the SDK that have an option of the same name, with - for _.
 _SAME = """
 adapt against answers by claims closed_book context_tokens delete_missing diversity encoding explain extract extractions format
-gold_select held_out k least_support level max_bytes max_length max_levels max_size missing mode resolution resume search_mode
+gold_select held_out k least_support level max_bytes max_levels max_size missing mode resolution resume search_mode
 seed spacy_model strategy style summaries tabular trials unit unsupported verify where workers
 """
 SAME = frozenset(_SAME.split())
@@ -364,7 +364,7 @@ _FIRST = re.compile(rf"^({_NAME})(?=(\[\d+\])? is |: | \w[\w.]*=)")
 _WITH_VALUE = re.compile(rf"\b({_NAME})=(?:'([^']*)'|(True))")
 _WITH_LIST = re.compile(rf"\b({_NAME})=\['([^']*)'\]")
 _LEFT = re.compile(rf"\bleave (?:the )?({_NAME}) (out|at)\b")
-_RAISED = re.compile(rf"\b(raise|lower) ({_NAME})\b")
+_RAISED = re.compile(rf"\b(raise|lower) ({_NAME}|max_length)\b")
 _OBJECTS = re.compile(r", or give it to connect\(chat=\.\.\.\)|, or a retriever, such as \S+")
 
 

@@ -147,7 +147,7 @@ def test_a_toy_of_each_is_used_and_listed(checkout: Path) -> None:
     assert toy == "a toy speaks"
     listed = commands.partition("Commands:")[2].split()
     assert listed.index("search") < listed.index("toy") < listed.index("init")
-    assert "tei, text, toml, toy, vtt, wikitext, xlsx or yaml, whatever its suffix" in formats
+    assert "tei, text, toml, toy, vcf, vtt, wikitext, xlsx, xml or yaml, whatever its suffix" in formats
     assert json.loads(ingested)["sources"]["added"] == 1
     assert "topic_graph, toy." in strategies
     tree = json.loads(found)

@@ -163,7 +163,7 @@ def test_what_commands_record_is_what_a_comparison_of_all_sources_records(
 
     def versions() -> dict[str, tuple[str, int, Any]]:
         sources = by_id(stores.graph.find(Kind.SOURCE, Scope("default@history")), Source).values()
-        return {one.id: (one.uri, one.version, one.metadata) for one in sources if one.uri != history.MARK}
+        return {one.id: (one.uri, one.version, one.metadata) for one in sources if one.uri != history.HISTORY_MARK}
 
     for module in (delete, history):
         monkeypatch.setattr(module, "persist", killing(module.persist, left))
