@@ -165,14 +165,9 @@ _FIRST_WORD = re.compile(rf"[{re.escape(_OPENERS)}\s]{{0,4}}([^\W_]+(?:['’][^\
 _LINE = re.compile(r"([^\n\r\v\f\x85\u2028\u2029]*+)(?:\r\n|[\n\r\v\f\x85\u2028\u2029])?+")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r"={2,}|-{2,}")
-_SHORTEST = 3  # signs of a rule
-_LEVELS = {
-    "=": 1,
-    "*": 1,
-    "-": 2,
-    "~": 3,
-    "^": 3,
-}  # of headings by what underlines them; all but the first and "-" over their length
+# Levels of headings by what underlines them; all but "=" and "-" must be as long as the line above, and longer than a rule.
+_LEVELS = dict(zip("=*-~^", (1, 1, 2, 3, 3), strict=True))
+_SHORTEST = 3
 _LOGGED = "0123456789[ADFJMNOS"
 _STAMP = (  # before a message of a chat: "[12.05.24, 18:02:11] ", "12/05/2024, 6:02 pm - "
     r"\[?\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? \d\d?[:.]\d\d(?:[:.]\d\d)?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?\]?(?: [–-])? "

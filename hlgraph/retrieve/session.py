@@ -689,7 +689,8 @@ def headings_at(chunk: Chunk, start: int) -> tuple[str, ...]:
     for at, title, level in _headings_in(chunk.text) if start > chunk.start else ():
         if at >= start - chunk.start:
             break
-        known = next((place for place, (above, _) in enumerate(path) if above == title), None)
+        # One that opens the chunk is above it, too. Where the outermost level is the second, levels differ by one.
+        known = next((place for place, (own, least) in enumerate(path) if own == title and level <= least + 1), None)
         above = path[:known] if known is not None else [each for each in path if each[1] < level]
         path = [*above, (title, level)]
     return tuple(title for title, _ in path)

@@ -782,6 +782,8 @@ class Ingests:
         if sum(map(bool, (asked.documents, asked.paths, uploads))) != 1:
             raise InputError("give what to ingest in one way: documents, files, or paths of the server")
         paths = [self._under_root(path) for path in asked.paths]
+        if paths and who.groups:  # their sources may be those of others
+            raise AccessError(f"{who.name} has groups, and may not name paths of the server; send documents or files")
         options = asked.options
         if options.acl is None and who.groups:
             options = msgspec.structs.replace(options, acl=list(who.groups))

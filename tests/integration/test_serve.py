@@ -1111,6 +1111,10 @@ def test_paths_are_read_under_the_roots_of_the_operator_only(tmp_path: Path) -> 
             assert "root" in refused["detail"]
         started = server.client.post("/v1/corpora/default/ingest", json={"paths": [str(root / "a.md")]})
         assert server.done(started.headers["location"])["report"]["sources"]["added"] == 1
+        key = server.key(rights=("read", "write"), groups=["board"])
+        body = {"paths": [str(root / "a.md")]}
+        refused = problem(server.client.post("/v1/corpora/default/ingest", json=body, headers=key), 403)
+        assert "may not name paths of the server" in refused["detail"]
 
 
 def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> None:

@@ -565,10 +565,11 @@ def _streams(data: bytes) -> dict[str, bytes]:
     if not data.startswith(olefile.MAGIC[:4]):
         return {}
     streams: dict[str, bytes] = {}
+    left = 2 * len(data)
     with olefile.OleFileIO(io.BytesIO(data)) as ole:
         for path in ole.listdir():
-            left = 2 * len(data) - sum(map(len, streams.values()))
-            if ole.get_size(path) > left or len(streams) >= _MOST_STREAMS:
+            left -= ole.get_size(path)
+            if left < 0 or len(streams) >= _MOST_STREAMS:
                 raise OSError("its streams overlap")
             streams["/".join(path)] = ole.openstream(path).read()
     return streams

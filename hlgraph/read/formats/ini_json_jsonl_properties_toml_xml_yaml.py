@@ -245,9 +245,9 @@ _IN_URL = re.compile(r"(?<=://)([^\s:/@]*):[^\s/@]+(?=@)")
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _VALUE = r"\"[^\"]*\"|'[^']*'|\S*[^\s.,;]"
 # In a comment: a name with its value, and one that is all of its line.
-_IN_COMMENT = re.compile(rf"(?P<name>[\w.-]+)(?P<sign>\s?=\s?|: ?(?=(?:{_VALUE})$))(?P<value>{_VALUE})")
+_IN_COMMENT = re.compile(rf"(?<![\w.-])(?P<name>[\w.-]++)(?P<sign>\s?=\s?|: ?(?=(?:{_VALUE})$))(?P<value>{_VALUE})")
 _SWITCHED_OFF = re.compile(rf"([a-z][\w.-]*(?=: )|[\w.-]*\w(?=\s?=))(?:: |\s?=\s?)({_VALUE}|[\[{{].*)")
-_ANNOUNCED = re.compile(rf"([\w.-]+)\s?[=:] ?{re.escape(_WITHHELD)}")
+_ANNOUNCED = re.compile(rf"(?<![\w.-])([\w.-]++)\s?[=:] ?{re.escape(_WITHHELD)}")
 
 
 def _without_secrets(whole: _Values) -> _Values:

@@ -413,6 +413,8 @@ def test_a_folder_of_settings_is_read_but_for_hlgraph_s_own(tmp_path: Path) -> N
     [
         ("a.yaml", "a: [b, {c: d}]  # e\n# f\n\n", "- {}"),
         ("a.yaml", "# e\n", "a: b\n{}"),
+        ("a.yaml", "abcdefgh", "a: b # {}"),
+        ("a.yaml", "a=b ", "a: b # password=c {}"),
         ("a.toml", '[[a]]\nb = """c # d"""  # e\n# f\n', "{}"),
         ("a.toml", "'a' .", "{}"),
         ("a.ini", "a = b\n  c\n; d\n", "[x]\n{}"),

@@ -57,6 +57,20 @@ def test_the_path_is_that_of_the_whole_document(depths: list[int], data: st.Data
 
 
 @pytest.mark.parametrize(
+    ("headings", "text", "path"),
+    [
+        (("Tarn", "Pumps"), "### Tarn\n\nText.", ("Tarn", "Pumps", "Tarn")),  # a part has the name of the whole
+        (("Tarn", "Pumps"), "## Pumps\n\nText.", ("Tarn", "Pumps")),
+        (("Tarn", "Pumps"), "### Pumps\n\nText.", ("Tarn", "Pumps")),  # the outermost level is the second
+        (("Tarn", "Pumps"), "## Pumps\n\n## Pipes\n\nText.", ("Tarn", "Pipes")),
+    ],
+)
+def test_a_heading_that_opens_a_chunk_stands_once(headings: tuple[str, ...], text: str, path: tuple[str, ...]) -> None:
+    chunk = Chunk("c", "s", text, 5, 5 + len(text), 0, 9, headings=headings)
+    assert headings_at(chunk, 5 + text.index("Text")) == path
+
+
+@pytest.mark.parametrize(
     "text", ["One sentence. Another one.", "", "Line\nline\nline", "| a | b |\n|---|---|\n| 1 | 2 |"]
 )
 def test_a_chunk_without_headings_has_those_above_it_everywhere(text: str) -> None:
