@@ -1048,14 +1048,15 @@ def groups_of(value: object) -> tuple[str, ...]:
 SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 """Words after a number, and the power of ten that each multiplies it by."""
 _GAPS = "\u00a0\u2009\u202f"  # spaces between the digit groups of one number
-_CURRENCIES = "$€£¥₹"
+CURRENCIES = "$€£¥₹"
+"""Signs that stand before or after an amount of money."""
 _DIGITS = re.compile(rf"\d(?:[\d.,{_GAPS}]*\d)?")  # begins with a digit, so that a search is fast
 _BEFORE = re.compile(
-    rf"(?P<first>[{_CURRENCIES}])?(?P<sign>[-\u2212])?(?:(?P<second>[{_CURRENCIES}])\s?)?(?P<point>\.)?\Z"
+    rf"(?P<first>[{CURRENCIES}])?(?P<sign>[-\u2212])?(?:(?P<second>[{CURRENCIES}])\s?)?(?P<point>\.)?\Z"
 )
 _BEHIND = re.compile(
     rf"(?:\s(?P<scale>{'|'.join(SCALES)})\b)?"
-    rf"(?:\s?(?P<percent>%|(?:percent|per cent|pct)\b)|\s?(?P<currency>[{_CURRENCIES}])(?!\d))?",
+    rf"(?:\s?(?P<percent>%|(?:percent|per cent|pct)\b)|\s?(?P<currency>[{CURRENCIES}])(?!\d))?",
     re.IGNORECASE,
 )
 _COMMA_GROUPS = re.compile(rf"\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+(?:\.\d+)?")
@@ -1064,8 +1065,8 @@ _COMMA_DECIMAL = re.compile(r"\d+,(?:\d{1,2}|\d{4,})")
 _PLAIN_NUMBER = re.compile(r"\d+|\d*\.\d+")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
 _MOST_DIGITS = 25  # within the precision of Decimal
-_ENDS_BEFORE = frozenset(f"{_CURRENCIES}-\u2212.")  # what _BEFORE can end with, beside white space
-_BEGINS_BEHIND = frozenset(f"{_CURRENCIES}%pP")  # what the parts of _BEHIND begin with, after white space or none
+_ENDS_BEFORE = frozenset(f"{CURRENCIES}-\u2212.")  # what _BEFORE can end with, beside white space
+_BEGINS_BEHIND = frozenset(f"{CURRENCIES}%pP")  # what the parts of _BEHIND begin with, after white space or none
 _BEGINS_SCALE = frozenset(letter for scale in SCALES for letter in (scale[0], scale[0].upper()))
 
 
@@ -1135,14 +1136,14 @@ def _has_behind(text: str, end: int) -> bool:
 def _before(text: str, start: int) -> tuple[str, str, str]:
     """Sign, currency and decimal point before the first digit; a dash between two words or numbers is not a sign."""
     last = text[start - 1 : start]
-    if last not in _ENDS_BEFORE and not (last.isspace() and text[start - 2 : start - 1] in _CURRENCIES):
+    if last not in _ENDS_BEFORE and not (last.isspace() and text[start - 2 : start - 1] in CURRENCIES):
         return "", "", ""
     begin = max(0, start - 5)
     match = _BEFORE.search(text[begin:start])
     if match is None:
         return "", "", ""
     at = begin + match.start("sign")
-    is_sign = match["sign"] and (at == 0 or text[at - 1].isspace() or text[at - 1] in "(" + _CURRENCIES)
+    is_sign = match["sign"] and (at == 0 or text[at - 1].isspace() or text[at - 1] in "(" + CURRENCIES)
     at = begin + match.start("point")
     is_point = match["point"] and not (at > 0 and text[at - 1].isalnum())
     return "-" if is_sign else "", match["first"] or match["second"] or "", "." if is_point else ""

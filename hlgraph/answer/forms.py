@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
@@ -23,11 +24,11 @@ from hlgraph.answer.constraints import (
     statement,
     without_plans,
 )
-from hlgraph.answer.table_rules import MEASURES, is_row, measured_by, range_has
+from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
 from hlgraph.extract.wording import Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import MONTHS, named
-from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, numbers, words
+from hlgraph.text import CURRENCIES, STOP_WORDS, cached_by_text, content_words, fold, numbers, words
 
 
 def _names(text: str) -> frozenset[str]:
@@ -73,7 +74,6 @@ _LEAD_IN = re.compile(
 )
 _AFTER_HYPHEN = re.compile(r"(?<=\w)-\w+")  # the third-most is not the most
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
-_LIMIT = re.compile(r"\b(before|after|since)\s+(\d{4})\b", re.IGNORECASE)
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
 _CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
 _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
@@ -295,7 +295,8 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     A piece affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and
     outside clauses that deny something. It denies if it meets every constraint but numbers and denies a word of the question, has
     the opposite of one ("elder" for "younger", "third" for "most"), or meets all constraints but a year or a number, in whose
-    place it has another, or a day or a month, which its range lacks. It does neither if it is in doubt, about a thing of what is
+    place it has another, or a day or a month, which its range lacks. A bound ("more than 50 kg", "before 1900") is compared with
+    the one value of its unit that the piece states. It does neither if it is in doubt, about a thing of what is
     asked about, or has the roles exchanged (:mod:`hlgraph.answer.constraints`). The words of the sentence before it count if it
     begins with a pronoun; those of a heading that is a question do not.
 
@@ -313,9 +314,13 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and _is_without(question, piece, around):
             is_affirmed = False
-        if is_affirmed is None and not _is_aside(question, piece, around):
-            is_out = takes_out(question, piece.text, places=around, constraints=constraints_of(question))
-            is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
+        bound = _bound_of(question)
+        if bound is None or fold(bound.text) in fold(piece.text):
+            if is_affirmed is None and not _is_aside(question, piece, around):
+                is_out = takes_out(question, piece.text, places=around, constraints=constraints_of(question))
+                is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
+        elif is_affirmed is None and not _is_aside(bound.rest, piece, around):
+            is_affirmed = _meets(question, bound, piece, around)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
@@ -508,8 +513,6 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         return has
     years = {*_YEAR.findall(text)}
     if all(_YEAR.fullmatch(word) and word in question for word in unmet):  # 1,300 is no year
-        if (limit := _LIMIT.search(question)) and len(years) == 1:
-            return (min(years) < limit[2]) is (limit[1].lower() == "before")
         spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
         has = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if has else False if years else None
@@ -519,7 +522,180 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
     inside = range_has(text, unmet[0]) if is_number and not is_of_name and len(unmet) == 1 else None
     others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
+    if inside is None and is_number and _HOLDS.match(question) and _has_more(text, unmet[0]):
+        return None  # what lasts 12 hours lasts 10, too
     return inside if inside is not None else False if others and not is_of_name and is_number else None
+
+
+# Bounds: "over 5 kg", "no older than 70", "before 1900", as a question of yes or no asks whether a value meets them.
+
+_BOUND = re.compile(
+    rf"\b(?:(?P<no>no|not|any)\s)?(?:(?P<least>at least|a minimum of|since)|(?P<most>at most|a maximum of|by)"
+    r"|(?P<within>within)|(?P<more>over|above|beyond|exceed(?:s|ed)?|in excess of|after|(?:more|greater|later) than)"
+    r"|(?P<less>under|below|before|prior to|(?:less|fewer|earlier) than)|(?P<word>\w+er) than)"
+    rf"\s(?:[{CURRENCIES}] ?|[-−])?(?P<number>\d[\d.,]*|(?:{'|'.join(NUMERALS)})\b)",
+    re.IGNORECASE,
+)
+_OF_YEARS = _names("before after since by prior later earlier")
+_OF_SUBJECT = ("under", "over", "above", "below", "older", "younger", "heavier", "larger", "smaller", "up to")
+_ALLOWS = re.compile(rf"{_PERMISSION.pattern}|.*\b(?:allow|support|accept|include)s?\b", re.IGNORECASE)
+_HOLDS = re.compile(
+    rf"{_ALLOWS.pattern}|.*\b(?:lasts?|holds?|seats?|carry|carries|reach(?:es)?|withstands?|fits?)\b", re.IGNORECASE
+)
+_AGED_SAID = re.compile(r"\baged? |\byears?[- ]old\b", re.IGNORECASE)
+_BEHIND = re.compile(r"[\s-]?(°?[^\W\d_]+(?:/[^\W\d_]+)?)")
+_NO_UNIT = re.compile(r"(?:\w{2,}ed|free|pays?|eligible|exempt|enter|need|ride|travel|apply|vote|drive|drink)$")
+_NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
+_MEASURED = frozenset(noun for nouns, _ in MEASURES.values() for noun in nouns.split())
+_SPEED = MEASURES["faster"][0]  # "faster than 5 days" is fewer days
+
+
+class _Quantity(NamedTuple):
+    """A value or range of a text; the stem of its unit, of its sign or of the noun behind it, or empty; where the unit ends."""
+
+    range: Range
+    unit: str
+    end: int
+
+
+class _Bound(NamedTuple):
+    """What a question asks a value to be.
+
+    Attributes
+    ----------
+    text, rest : the words of the bound, and the question without them and without the unit
+    quantity : the bound itself; None if it cannot be compared
+    is_beyond : whether a greater value is asked for, not a smaller one
+    is_strict : whether the bound itself is not beyond
+    measure : nouns of what is measured, such as "height"; empty if any
+    is_year : whether it is a year
+    is_of_subject : whether it limits what is asked about, not a value of it: "dogs over 10 kg" for "Are dogs over 10 kg allowed?"
+    """
+
+    text: str
+    rest: str
+    quantity: _Quantity | None
+    is_beyond: bool
+    is_strict: bool
+    measure: str
+    is_year: bool
+    is_of_subject: bool
+
+
+@cached_by_text(_KEPT)
+def _bound_of(question: str) -> _Bound | None:
+    """The bound of a question; None if it has none."""
+    match = _BOUND.search(question)
+    if match is None:
+        return None
+    at = match.start("number")
+    values = _values(question, has_one=True)
+    quantity = next((each for each in values if match.start() <= each.range.start <= at < each.range.end), None)
+    measure, is_greater = MEASURES.get((match["word"] or "").lower(), ("", bool(match["more"])))
+    if measure == _SPEED or (match["word"] and not measure):
+        quantity = None
+    is_least = match["least"] or (match["within"] and _PERMISSION.match(question))
+    is_smaller = match["less"] or (match["word"] and not is_greater)
+    is_beyond = (bool(is_least) or is_greater) is ((match["no"] or "any").lower() == "any")
+    is_year = _YEAR.fullmatch(match["number"]) is not None and not _OF_YEARS.isdisjoint(words(match[0]))
+    before, behind = question[: match.start()], question[quantity.end if quantity else match.end() :]
+    said, predicate = words(before), next(iter(words(behind)), "the")
+    has_noun = len(said) > 1 and said[-1] not in STOP_WORDS and match[0].lower().startswith(_OF_SUBJECT)
+    is_of_subject = has_noun and predicate not in STOP_WORDS and predicate not in MEASURES
+    is_strict = not (is_least or is_smaller)
+    return _Bound(match[0], before + behind, quantity, is_beyond, is_strict, measure, is_year, is_of_subject)
+
+
+def _values(text: str, *, has_one: bool = False) -> list[_Quantity]:
+    """The single values of a text, in digits or in words; not dates, and "one", which is mostly a pronoun, only if asked for."""
+    plain = _DATE.sub(lambda date: " " * len(date[0]), text)
+    written = [(each.start, each.end, each.text) for each in numbers(plain)]
+    written += [
+        (each.start(), each.end(), str(NUMERALS[each[0].lower()]))
+        for each in _NUMERAL.finditer(text)
+        if has_one or each[0].lower() != "one"
+    ]
+    values: list[_Quantity] = []
+    for start, end, value in written:
+        digits = re.sub(rf"[{CURRENCIES}%]", "", value)
+        if re.fullmatch(r"-?\d+(?:\.\d+)?", digits):
+            of = Range(Decimal(digits), Decimal(digits), is_open=False, start=start, end=end)
+            values.append(_quantified(text, of, value))
+    return values
+
+
+def _quantities(text: str) -> list[_Quantity]:
+    """The ranges of a text, and the single values beside them."""
+    spans = [_quantified(text, each, text[each.start : each.end + 1]) for each in ranges(text)]
+    inside = [range(each.range.start, each.range.end) for each in spans]
+    return [*spans, *(each for each in _values(text) if not any(each.range.start in span for span in inside))]
+
+
+def _quantified(text: str, of: Range, written: str) -> _Quantity:
+    sign = re.search(rf"[{CURRENCIES}%]", written)
+    behind = _BEHIND.match(text, of.end) if sign is None else None
+    word = fold(behind[1]) if behind else ""
+    if not behind or word in STOP_WORDS or _NO_UNIT.match(word):
+        return _Quantity(of, key(sign[0]) if sign else "", of.end)
+    return _Quantity(of, "%" if word in ("percent", "per") else key(word), behind.end())
+
+
+def _has_more(text: str, number: str) -> bool:
+    """Whether a text states a greater value than a number."""
+    least = next((each.range.low for each in _values(number)), None)
+    return least is not None and any((each.range.low or least) > least for each in _values(text))
+
+
+def _meets(question: str, bound: _Bound, piece: Evidence, around: Sequence[str]) -> bool | None:
+    """Whether the value that a piece states of what is asked meets a bound; None if it states none, or several."""
+    body = body_of(piece)
+    is_met = not Statements([piece.text], places=around).unmet(constraints_of(bound.rest))
+    is_plain = not (denies(bound.rest) or denies(body) or has_reserve(question, body))
+    values = _comparable(body, bound, bound.quantity) if is_met and is_plain and bound.quantity else set()
+    if len(values) != 1 or bound.quantity is None or bound.quantity.range.low is None:
+        return None
+    (stated,) = values
+    if bound.is_of_subject:
+        return _is_inside(bound, bound.quantity.range.low, stated)
+    if _ALLOWS.match(question) and None in (stated.low, stated.high):  # up to 23 kg are allowed: 23 are
+        limit = stated.low if stated.high is None else stated.high
+        stated = stated._replace(low=limit, high=limit, is_open=False)
+    is_beyond = stated.is_beyond(bound.quantity.range.low, is_strict=bound.is_strict)
+    return None if is_beyond is None else is_beyond is bound.is_beyond
+
+
+def _is_inside(bound: _Bound, limit: Decimal, stated: Range) -> bool | None:
+    """Whether a range has all values that meet a bound, as "under 14" has "under 12"; None if only some, or if it is one value."""
+    is_open, sign = bound.is_strict is bound.is_beyond, 1 if bound.is_beyond else -1
+    start, end = (stated.low, stated.high) if bound.is_beyond else (stated.high, stated.low)
+    last = start if end is None else end
+    if start == end or last is None:
+        return None
+    gap = sign * (limit - last)
+    is_clear = gap > 0 or (gap == 0 and (is_open or stated.is_open is (end is not None)))
+    return (end is None) if is_clear else None
+
+
+def _comparable(text: str, bound: _Bound, asked: _Quantity) -> set[Range]:
+    """The different values of a text that have the unit of a bound and may be of its measure."""
+    if bound.is_year:
+        if "since" in {*words(bound.text)} & {*words(text)}:
+            return set()
+        return {Range(Decimal(year), Decimal(year), is_open=False, start=0, end=0) for year in _YEAR.findall(text)}
+    said = words(text)
+    nouns = {noun for word in said for noun in (word, *MEASURES.get(word, ("", True))[0].split())} & _MEASURED
+    is_age = bound.measure == "age" or not (asked.unit or bound.measure or constraints_of(bound.rest).words)
+    if (is_age and not _AGED_SAID.search(text)) or (
+        bound.measure and nouns and nouns.isdisjoint(bound.measure.split())
+    ):
+        return set()
+    known = {*map(key, said)}
+    values = _quantities(text)
+    if asked.unit:
+        own = [each for each in values if each.unit == asked.unit or (not each.unit and asked.unit in known)]
+    else:
+        own = [each for each in values if each.unit or not _YEAR.fullmatch(f"{each.range.low}")]
+    return {each.range._replace(start=0, end=0) for each in own}
 
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:

@@ -94,8 +94,13 @@ _LABEL = re.compile(
 )
 
 
-def _key(word: str) -> str:
-    """The stem of a word; of a unit, that of its first name: "kilogram" of "kg"."""
+def key(word: str) -> str:
+    """The stem of a word; of a unit, that of its first name: "kilogram" of "kg".
+
+    Parameters
+    ----------
+    word : a folded word
+    """
     return _UNIT_OF.get(word) or stem(word)
 
 
@@ -133,28 +138,28 @@ class _Asked:
         matches = list(_TOKEN.finditer(self.text))
         self.words = [match[0].removesuffix("'s") for match in matches]
         self.starts = [match.start() for match in matches]
-        self.stems = [_key(word) for word in self.words]
+        self.stems = [key(word) for word in self.words]
         self.known = frozenset(self.stems)
         self.used = {at for at, word in enumerate(self.words) if word in _EMPTY}
 
     def spans(self, text: str) -> Iterator[range]:
         """Where the words of a text stand together, the last one in any form."""
         words = _tokens(text)
-        if not words or (words[-1] not in self.known and _key(words[-1]) not in self.known):
+        if not words or (words[-1] not in self.known and key(words[-1]) not in self.known):
             return
         for at in range(len(self.words) - len(words) + 1):
             end = at + len(words)
-            if self.words[at : end - 1] == words[:-1] and self.stems[end - 1] == _key(words[-1]):
+            if self.words[at : end - 1] == words[:-1] and self.stems[end - 1] == key(words[-1]):
                 yield range(at, end)
 
     def naming(self, label: str) -> set[int]:
         """Places of the words that name a column; empty if one of its telling words is missing."""
         content = [word for word in _tokens(_parted(label)[0]) if word not in STOP_WORDS]
         telling = [word for word in content if word not in _SLIGHT] or content
-        stems = {_key(word) for word in telling}
+        stems = {key(word) for word in telling}
         if not stems or not stems <= set(self.stems):
             return set()
-        wanted = {_key(word) for word in content}
+        wanted = {key(word) for word in content}
         return {at for at, each in enumerate(self.stems) if each in wanted}
 
     def within(self, start: int, end: int) -> set[int]:
@@ -531,11 +536,11 @@ class _Rule:
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
             if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                is_unit = any(_key(unit) == _key(fold(each)) for each in units)
+                is_unit = any(key(unit) == key(fold(each)) for each in units)
                 if is_unit:
                     asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
                 return label, unit if is_unit else ""
-        of_unit = [label for label in self.labels if unit and _key(unit) == _key(fold(_parted(label)[1]))]
+        of_unit = [label for label in self.labels if unit and key(unit) == key(fold(_parted(label)[1]))]
         if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
             asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
             return of_unit[0], unit
@@ -677,7 +682,7 @@ class _Rule:
         slight |= _PLACED if self.filters else frozenset()
         slight |= _PAID if not of_label.isdisjoint(_PAYMENTS) else frozenset()
         slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
-        read = {_key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
+        read = {key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
         asked.used |= {at for at, word in enumerate(asked.words) if word in slight or asked.stems[at] in read}
         rest = asked.unexplained()
         if rest:
@@ -689,7 +694,7 @@ class _Rule:
         """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
         stems: set[str] = set()
         for part in self.table.context:
-            own = {_key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
+            own = {key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
             if own <= set(self.asked.stems) or not _JOINS.search(part):
                 stems |= own
         return stems
@@ -818,7 +823,8 @@ def computed(question: str, table: Table) -> Computed:
 
 _BOUND = r"(?:[$€£¥] ?)?\d[\d.,]*"
 _RANGE = re.compile(
-    rf"(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
+    rf"between (?P<begin>{_BOUND}) and (?P<finish>{_BOUND})"
+    rf"|(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
     rf"|(?:up to|at most|max\w*\.?|<=|≤) ?(?P<most>{_BOUND})"
     rf"|(?:under|below|(?:less|younger|shorter|smaller|lower) than|<) ?(?P<end>{_BOUND})"
     rf"|(?:from|at least|min\w*\.?|>=|≥) ?(?P<least>{_BOUND})"
@@ -828,16 +834,73 @@ _RANGE = re.compile(
 )
 
 
-def _has(cell: str, value: Decimal) -> bool | None:
-    """Whether the range that a cell states has a value; None if it states none."""
-    match = _RANGE.search(cell)
-    written = {name: _first_value(text) for name, text in match.groupdict().items() if text} if match else {}
+class Range(NamedTuple):
+    """The values that a text states: one, or a range of which an end may be open or missing.
+
+    Attributes
+    ----------
+    low, high : the least and the greatest value; None without a limit
+    is_open : whether the limit itself is left out: "over 5", "below 5"
+    start, end : the span in the text
+    """
+
+    low: Decimal | None
+    high: Decimal | None
+    is_open: bool
+    start: int
+    end: int
+
+    def has(self, value: Decimal) -> bool:
+        """Whether a value lies in the range.
+
+        Parameters
+        ----------
+        value : any value
+        """
+        is_above = self.low is None or self.low < value or (self.low == value and not self.is_open)
+        return is_above and (self.high is None or value < self.high or (value == self.high and not self.is_open))
+
+    def is_beyond(self, value: Decimal, *, is_strict: bool) -> bool | None:
+        """Whether all of it is greater than a value; None if only a part is.
+
+        Parameters
+        ----------
+        value : any value
+        is_strict : whether the value itself is not beyond it
+        """
+        is_low_open, is_high_open = self.is_open and self.low is not None, self.is_open and self.high is not None
+        if self.low is not None and (self.low > value or (self.low == value and (is_low_open or not is_strict))):
+            return True
+        is_below = self.high is not None and (self.high < value or (self.high == value and (is_high_open or is_strict)))
+        return False if is_below else None
+
+
+def ranges(text: str) -> list[Range]:
+    """The ranges that a text states: "up to 23 kg", "3 to 4 days"; none with a limit that is no quantity, such as a version.
+
+    Parameters
+    ----------
+    text : such as "at least 2,190 °F", "0 to 112 mph"
+    """
+    stated = map(_range, _RANGE.finditer(text))
+    return [each for each in stated if each is not None]
+
+
+def _range(match: re.Match[str]) -> Range | None:
+    written = {name: _first_value(text) for name, text in match.groupdict().items() if text}
     at = {name: bound for name, bound in written.items() if bound is not None}
     if not at or len(at) < len(written):
         return None
-    low, high = at.get("low", at.get("least", at.get("first"))), at.get("high", at.get("most"))
-    is_above = (low is None or low <= value) and ("start" not in at or at["start"] < value)
-    return is_above and (high is None or value <= high) and ("end" not in at or value < at["end"])
+    low = next((at[name] for name in ("low", "least", "first", "start", "begin") if name in at), None)
+    high = next((at[name] for name in ("high", "most", "end", "finish") if name in at), None)
+    return Range(low, high, "start" in at or "end" in at, *match.span())
+
+
+def _has(cell: str, value: Decimal) -> bool | None:
+    """Whether the range that a cell states has a value; None if it states none."""
+    match = _RANGE.search(cell)
+    stated = _range(match) if match else None
+    return stated.has(value) if stated else None
 
 
 def range_has(text: str, value: str) -> bool | None:
@@ -905,14 +968,14 @@ def ranged_row(question: str, table: Table) -> Row | None:
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]
         inside = [_has(cell, value) for cell in cells]
-        units = {_key(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
+        units = {key(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
         is_named = any(asked.naming(other) for other in table.labels if other != label)
         if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(beside):
             fitting += [row for row, has in zip(table.rows, inside, strict=True) if has]
     around = (*table.context, *table.labels, *(row.text for row in fitting))
-    known = {_key(word) for text in around for word in _tokens(text)}
+    known = {key(word) for text in around for word in _tokens(text)}
     rest = (word for place, word in enumerate(asked.words) if place not in (*asked.used, at))
-    is_told = all(_key(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
+    is_told = all(key(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
     return fitting[0] if len(fitting) == 1 and is_told else None
 
 

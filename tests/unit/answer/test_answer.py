@@ -436,7 +436,59 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "text", "said"), VERDICTS)
+# A bound in a question of yes or no, and the value that a statement has.
+BOUNDS = [
+    ("Was Ivo Brandt older than 70 when he died?", "Ivo Brandt died in 1903, aged 71.", "Yes"),
+    ("Is Mara Quill over 60?", "Mara Quill is 64 years old.", "Yes"),
+    ("Is Mara Quill over 60?", "Mara Quill has 64 cows.", ""),
+    ("Does the pump weigh more than 50 kg?", "The pump weighs 62 kg and needs 40 litres of oil.", "Yes"),
+    ("Does the pump weigh more than 62 kg?", "The pump weighs 62 kg.", "No"),
+    ("Does the pump weigh at least 62 kg?", "The pump weighs 62 kg.", "Yes"),
+    ("Does the pump weigh less than 70 kg?", "The pump weighs 62 kg.", "Yes"),
+    ("Is the pump no heavier than 50 kg?", "The pump weighs 62 kg.", "No"),
+    ("Does the pump weigh more than 50 kg?", "The pump weighs at least 55 kg.", "Yes"),
+    ("Does the pump weigh more than 50 kg?", "The pump weighs at least 45 kg.", ""),
+    ("Does the pump weigh more than 50 kg?", "The pump weighs less than 40 kg.", "No"),
+    ("Does the pump weigh more than 50 kg?", "The pump does not weigh 62 kg.", ""),
+    ("Is the tower higher than 30 metres?", "The tower is 38 m high.", "Yes"),
+    ("Is the Tarn Bridge longer than 30 m?", "The Tarn Bridge is 38 m high.", ""),
+    ("Is the warranty longer than two years?", "The warranty is three years.", "Yes"),
+    ("Is the warranty longer than two years?", "The warranty lasts 24 months.", ""),
+    ("Is the notice period longer than one month?", "The notice period is three months.", "Yes"),
+    ("Does the ticket cost less than 10 euros?", "The ticket costs €12.", "No"),
+    ("Does the Pro plan have more than 5 users?", "Plan: Pro; Price: $25; Users: 10", "Yes"),
+    ("Is the timeout greater than 30?", "timeout: 45", "Yes"),
+    ("Does Tessing have more than 5,000 inhabitants?", "Tessing has 5.1 million inhabitants.", "Yes"),
+    ("Was the revenue in 2023 more than 5 million?", "The revenue was 6.2 million in 2023.", "Yes"),
+    ("Was the revenue in 2022 more than 5 million?", "The revenue was 6.2 million in 2023.", ""),
+    ("Is the fee above 3 percent?", "The fee is 2.5%.", "No"),
+    ("Is the temperature below -10 degrees?", "The temperature is -15 degrees.", "Yes"),
+    ("Is the max speed above 200 km/h?", "The max speed is 180 km/h.", "No"),
+    ("Did the bridge open by 1870?", "The bridge opened in 1868.", "Yes"),
+    ("Did the bridge open after 1868?", "The bridge opened in 1868.", "No"),
+    ("Was the law passed before 1990?", "The law was passed on 3 May 1992 and changed in 1995.", ""),
+    ("Has the shop been open since 1990?", "The shop has been open since 1985.", ""),
+    ("Does the delivery take longer than 3 days?", "The delivery takes 3 to 4 days.", ""),
+    ("Does the delivery take longer than 2 days?", "The delivery takes 3 to 4 days.", "Yes"),
+    ("Is the delivery faster than 5 days?", "The delivery takes 3 days.", ""),
+    ("Is the salary above 3,000 euros?", "The salary is between 2,500 and 2,900 euros.", "No"),
+    ("Can I carry more than 20 kg?", "You can carry up to 23 kg.", "Yes"),
+    ("Can I carry 20 kg?", "You can carry 23 kg.", ""),
+    ("Does the battery last 10 hours?", "The battery lasts 12 hours.", ""),
+    ("Can goods be returned within 10 days?", "Goods can be returned within 14 days.", "Yes"),
+    ("Can goods be returned within 30 days?", "Goods can be returned within 14 days.", "No"),
+    ("Are orders delivered within 5 days?", "Orders are delivered within 3 days.", "Yes"),
+    ("Are dogs over 10 kg allowed?", "Dogs up to 10 kg are allowed.", "No"),
+    ("Are dogs under 10 kg allowed?", "Dogs up to 10 kg are allowed.", "Yes"),
+    ("Are children under 12 free?", "Children under 14 are free.", "Yes"),
+    ("Are children under 16 free?", "Children under 14 are free.", ""),
+    ("Do children over 10 pay?", "Children over 12 pay.", ""),
+    ("Were more than 100 people hurt in the Tarn Flood?", "Nine people were hurt in the Tarn Flood.", "No"),
+    ("Was the mill not built before 1900?", "The mill was built in 1871.", ""),
+]
+
+
+@pytest.mark.parametrize(("question", "text", "said"), [*VERDICTS, *BOUNDS])
 def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: str) -> None:
     answer = verified(extractive_answer(question, [_evidence(text)]))
     assert answer.text.partition(": ")[0] == said if said else not answer.text.startswith(("Yes: ", "No: "))
