@@ -482,11 +482,15 @@ _NOT_KNOWN = re.compile(
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*|\w*\d\w*)"
 _NAMED = rf"(?:[Tt]he )?{_CAPITAL}(?: (?:(?:of|de|van|von|the) )?{_CAPITAL})*"
 _AUXILIARY = "did|does|do|has|have|had|will|can|could|would"
+_THING_NAMED = rf"(?:{_NAMED}|(?:the|an?|its|his|her|their|our) [a-z-]+(?: [a-z-]+){{0,2}}?)"
 _ACTIVE = re.compile(rf"(?i:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+) (?P<patient>{_NAMED})")
 _PASSIVE = re.compile(rf"(?i:was|were|is|are) (?P<patient>{_NAMED}) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
-_WHO = re.compile(rf"[Ww]ho (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) (?P<patient>{_NAMED})")
+_WHO = re.compile(
+    rf"(?:[Ww]ho|[Ww]hat|[Ww]hich [a-z]+) (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) "
+    rf"(?P<patient>{_NAMED}|{_THING_NAMED}(?=\W*$))"
+)
 _BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
-_WHOM = re.compile(rf"[Ww]hom? (?:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+)")
+_WHOM = re.compile(rf"(?:[Ww]hom?|[Ww]hat) (?:{_AUXILIARY}) (?P<agent>{_THING_NAMED}) (?P<verb>[a-z]+)")
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
@@ -531,6 +535,16 @@ _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAME
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
 _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
+_RATES = "year month week day hour night"
+_RATE = re.compile(
+    rf"\b(?:(?:per|an?|each|every) ({_RATES.replace(' ', '|')})\b|(year|month|week|hour)ly\b|(dai)ly\b|(annual)(?:ly)?\b)"
+)
+_SAME_RATE = {"dai": "day", "annual": "year"}
+_BELOW_RANK = "(?:deputy|vice|assistant|acting|interim|honorary|associate|junior|former|sub|under|ex|co)"
+_NOW_ASKED = re.compile(r"(?:who|what|which|where)\b(?: [a-z]+){0,2}? (?:is|are)\b", re.IGNORECASE)
+_GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
+_THAN = re.compile(r"(?:who|what|which)\b.* than (?:the )?([^\d\W][^?]*)", re.IGNORECASE)
+_TAKES = re.compile(r"\btak(?:es?|en|ing)\b[^.;]*?\bto ([a-z]+)")
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -652,6 +666,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "the motion of Carla Voss" for "the motion of Ben Moro", "voted against it" for "voted for it", "from 1990" for "until 1990".
     - "Red Sky was printed in Cork" for "Who printed Red Sky?".
     - "open on Mondays" for "When did it open?".
+    - "the deputy chair" for "the chair", "was the chair until 2019" for "is the chair", "per month" for "per year".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
     Parameters
@@ -667,6 +682,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         or _is_elsewhere(question, text)
         or _is_after_not_before(question, text)
         or _has_no_agent(question, text)
+        or _is_another_role(question, text)
         or _is_of_another(question, text, constraints, places)
     )
 
@@ -736,6 +752,29 @@ def _has_no_agent(question: str, text: str) -> bool:
         return False
     passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
     return passive is not None and _is_form(passive[1], match["verb"])
+
+
+def _is_another_role(question: str, text: str) -> bool:
+    """Whether a text has the words of a question with another rank, tense, rate or side of a comparison."""
+    asked, said = (
+        {_SAME_RATE.get(one, one) for each in _RATE.findall(part) for one in each if one} for part in (question, text)
+    )
+    if asked and said and asked.isdisjoint(said):
+        return True
+    for rank, role in re.findall(rf"\b({_BELOW_RANK})[ -]([a-z]+)", text, re.IGNORECASE):
+        is_bare = re.search(rf"(?<!{rank}[ -])\b{role}\b", text, re.IGNORECASE) is not None
+        if not is_bare and re.search(rf"\b{role}\b", question) and not _is_asked(rank, question):
+            return True
+    if _NOW_ASKED.match(question) and _GONE.search(text):
+        return True
+    if (
+        (than := _THAN.match(question))
+        and " than " in text
+        and re.search(rf"\bthan (?:the )?{re.escape(than[1].strip())}", text) is None
+    ):
+        return True
+    takes = _TAKES.search(text) if re.search(r"\bhow long\b", question, re.IGNORECASE) else None
+    return takes is not None and "take" not in question and not statement(question).has(takes[1])
 
 
 def _is_after_not_before(question: str, text: str) -> bool:

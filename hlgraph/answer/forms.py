@@ -59,7 +59,7 @@ _OPPOSITES = tuple(
         ("east eastern", "west western"),
         ("increase increased rose grew", "decreased fell declined"),
         ("male man", "female woman"),
-        ("full", "half"),
+        ("full", "half part"),
         ("same", "different"),
         ("good", "bad poor"),
         ("pay pays paid", "free"),
@@ -766,11 +766,20 @@ _QUALITY = re.compile(
 def has_opposite(question: str, text: str) -> bool:
     """Whether a text has the opposite of a word of a question ("elder" for "younger"), and not the word itself.
 
+    The ranges of a text are opposite if they have no value within a bound of the question: "under 14" for "over 14".
+
     Parameters
     ----------
     question : text of the question
     text : text of a piece of evidence
     """
+    bound = _bound_of(question)
+    limit = bound.quantity.range.low if bound and bound.quantity else None
+    if bound and bound.quantity and limit is not None:
+        unit, spans = bound.quantity.unit, ((each.range, each.unit) for each in _quantities(text))
+        own = [each for each, of in spans if each.low != each.high and (of == unit or not unit)]
+        if own and all(_is_inside(bound, limit, each) is False for each in own):
+            return True
     return bool(_opposed(question, text))
 
 
