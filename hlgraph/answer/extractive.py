@@ -8,6 +8,7 @@ at all (:func:`is_missing`). All of them work by words and cosines.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -51,6 +52,7 @@ from hlgraph.answer.forms import (
     takes_out,
     topics_of,
     verdict,
+    within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
 from hlgraph.extract.wording import Wording, telling_words
@@ -596,7 +598,13 @@ class _Pool:
         own = _met(constraints.all, [statement(text) for text in bodies])
         around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, around, strict=True)]
+        in_range = [within_range(question, text) for text in bodies]
+        alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
+        self.in_range = [own & alone for own in in_range]
         self.has = _met(constraints.all, said)
+        self.has |= np.array([[one in own for one in constraints.all] for own in self.in_range], bool).reshape(
+            self.has.shape
+        )
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
         self.is_foreign = [self.has_names and not row.any() for row in self.has[:, is_name]]
@@ -752,7 +760,8 @@ class _Pool:
         """What a piece need not have of a question.
 
         - The words that its source is about, if it has another word of the question itself.
-        - A month or a day in a range that it states, and the noun of "how much" beside a quantity.
+        - A month or a day in a range that it states, a number in one that no other piece states.
+        - The noun of "how much" beside a quantity.
         - The first word of a compound that another piece of its source has in full: "the unit" for "the mast unit".
         - One word beside the label of a row that is asked for: "At which berth does Selkie lie?"
         """
@@ -763,7 +772,7 @@ class _Pool:
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
-        excused |= {*self._bare_compounds(at)}
+        excused |= self.in_range[at]
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
         asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
         labels = [re.escape(asked)] if asked else [re.escape(number) for number in constraints.numbers if is_row(body)]

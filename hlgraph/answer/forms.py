@@ -640,6 +640,39 @@ def _quantified(text: str, of: Range, written: str) -> _Quantity:
     return _Quantity(of, "%" if word in ("percent", "per") else key(word), behind.end())
 
 
+_PERSON_ASKED = re.compile(r"(?:who|which|where|under whom)\b", re.IGNORECASE)
+
+
+def within_range(question: str, text: str) -> set[str]:
+    """The numbers of a question that lie in a range of a text with the same unit, as 500 euros in "up to 1,000 euros".
+
+    A year counts if the question asks who, which or where: what holds for a range of years is not the amount of one year.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+
+    Examples
+    --------
+    >>> within_range("Who approves an order of 500 euros?", "Orders up to 1,000 euros are approved by the team lead.")
+    {'500'}
+    >>> within_range("Who was the chair in 2015?", "Ada Falk was the chair from 2010 to 2019.")
+    {'2015'}
+    """
+    spans = [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high]
+    if not spans or _BOUND.search(question):
+        return set()
+    inside = set()
+    for value in _values(question):
+        number, is_year = value.range.low or Decimal(), _YEAR.fullmatch(f"{value.range.low}") is not None
+        is_asked = _PERSON_ASKED.match(question) is not None if is_year else bool(value.unit)
+        own = [each.has(number) for each, unit in spans if unit == value.unit or (is_year and not unit)]
+        if is_asked and own == [True]:
+            inside.add(f"{number}")
+    return inside
+
+
 def _has_more(text: str, number: str) -> bool:
     """Whether a text states a greater value than a number."""
     least = next((each.range.low for each in _values(number)), None)

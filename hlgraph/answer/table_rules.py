@@ -824,7 +824,7 @@ def computed(question: str, table: Table) -> Computed:
 _BOUND = r"(?:[$€£¥] ?)?\d[\d.,]*"
 _RANGE = re.compile(
     rf"between (?P<begin>{_BOUND}) and (?P<finish>{_BOUND})"
-    rf"|(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
+    rf"|(?:from )?(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"
     rf"|(?:up to|at most|max\w*\.?|<=|≤) ?(?P<most>{_BOUND})"
     rf"|(?:under|below|(?:less|younger|shorter|smaller|lower) than|<) ?(?P<end>{_BOUND})"
     rf"|(?:from|at least|min\w*\.?|>=|≥) ?(?P<least>{_BOUND})"
@@ -915,8 +915,8 @@ def range_has(text: str, value: str) -> bool | None:
     --------
     >>> range_has("fired to at least 2,190 °F", "2,200"), range_has("0 to 112 mph", "120"), range_has("fired twice", "120")
     (True, False, None)
-    >>> range_has("from 2.0.1 to 2.4.0", "3"), range_has("0 to 112 mph", "1.2.3")
-    (None, None)
+    >>> range_has("from 2.0.1 to 2.4.0", "3"), range_has("0 to 112 mph", "1.2.3"), range_has("from 6 to 12 cm", "20")
+    (None, None, False)
     """
     number = _first_value(value)
     return _has(text, number) if number is not None and len(_RANGE.findall(text)) == 1 else None

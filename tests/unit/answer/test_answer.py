@@ -555,6 +555,21 @@ def test_the_statement_that_decides_comes_first(question: str, texts: list[str],
     assert start or not answer.text.startswith(("Yes: ", "No: "))
 
 
+def test_the_statement_whose_range_has_the_number_answers() -> None:
+    tiers = (
+        "Orders up to 1,000 euros are approved by the team lead.",
+        "Orders from 1,000 to 10,000 euros are approved by the head of department.",
+        "Orders over 10,000 euros are approved by the board.",
+        "Ada Falk was the chair from 2010 to 2019.",
+        "Ben Moro has been the chair since 2019.",
+    )
+    asked = [f"Who approves an order of {amount} euros?" for amount in ("500", "5,000", "20,000")]
+    answers = [verified(extractive_answer(question, [_evidence(text) for text in tiers])) for question in asked]
+    assert [(answer.text, answer.is_supported) for answer in answers] == [(f"{text} [1]", True) for text in tiers[:3]]
+    chair = verified(extractive_answer("Who was the chair in 2015?", [_evidence(text) for text in tiers]))
+    assert (chair.text, chair.is_supported) == (f"{tiers[3]} [1]", True)
+
+
 # A question, statements of one source, and whether the first of the answer answers it.
 ASSERTIONS = [
     (
