@@ -48,6 +48,7 @@ from hlgraph.answer.forms import (
     is_before,
     is_within,
     is_yes_no,
+    meets_bound,
     places_of,
     takes_out,
     topics_of,
@@ -449,6 +450,12 @@ _FITS, _LACKS = 0.3, 0.4  # where a piece answers alone; fitted, each set of que
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
+_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
+_COLOUR = re.compile(
+    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
+    r"|magenta|maroon|navy|olive|ivory)\b",
+    re.IGNORECASE,
+)
 _DEFINITE = re.compile(
     r"\b(?i:the|its|his|her|their|this|that) "
     r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
@@ -676,6 +683,7 @@ class _Pool:
             and _has_extent(self.question, text)
             and not (_DIED_OF.search(self.question) and not _DIED.search(text))
             and not names_only(self.question, text)
+            and not (_COLOUR_ASKED.search(self.question) and not _COLOUR.search(text))
             and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
         )
 
@@ -1001,6 +1009,7 @@ def _is_other(question: str, piece: Evidence) -> bool:
         or takes_out(question, body, places=places_of(piece), constraints=constraints._replace(words=()))
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
+        or meets_bound(question, piece, around=places_of(piece)) is False
         or is_unreal(question, body, constraints=constraints)
         or is_misplaced(question, body, constraints=constraints, places=places_of(piece))
         or _is_of_another_year(body, constraints)

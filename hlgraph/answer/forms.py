@@ -320,7 +320,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
                 is_out = takes_out(question, piece.text, places=around, constraints=constraints_of(question))
                 is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
         elif is_affirmed is None and not _is_aside(bound.rest, piece, around):
-            is_affirmed = _meets(question, bound, piece, around)
+            is_affirmed = meets_bound(question, piece, around=around)
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
@@ -517,6 +517,8 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         has = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if has else False if years else None
     is_number = all(map(_NUMBER.fullmatch, unmet))
+    if is_number and _BOUND.search(question):  # "after 6 pm"
+        return None
     if is_number and _AGED_ASKED.search(question):
         return _has_age(question, text)
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
@@ -586,7 +588,9 @@ class _Bound(NamedTuple):
 def _bound_of(question: str) -> _Bound | None:
     """The bound of a question; None if it has none."""
     match = _BOUND.search(question)
-    if match is None:
+    is_of_time = match is not None and not _OF_YEARS.isdisjoint(words(match[0]))
+    is_year = match is not None and is_of_time and _YEAR.fullmatch(match["number"]) is not None
+    if match is None or (is_of_time and not is_year):  # "after four years" is no bound of a number
         return None
     at = match.start("number")
     values = _values(question, has_one=True)
@@ -597,7 +601,6 @@ def _bound_of(question: str) -> _Bound | None:
     is_least = match["least"] or (match["within"] and _PERMISSION.match(question))
     is_smaller = match["less"] or (match["word"] and not is_greater)
     is_beyond = (bool(is_least) or is_greater) is ((match["no"] or "any").lower() == "any")
-    is_year = _YEAR.fullmatch(match["number"]) is not None and not _OF_YEARS.isdisjoint(words(match[0]))
     before, behind = question[: match.start()], question[quantity.end if quantity else match.end() :]
     said, predicate = words(before), next(iter(words(behind)), "the")
     has_noun = len(said) > 1 and said[-1] not in STOP_WORDS and match[0].lower().startswith(_OF_SUBJECT)
@@ -679,9 +682,23 @@ def _has_more(text: str, number: str) -> bool:
     return least is not None and any((each.range.low or least) > least for each in _values(text))
 
 
-def _meets(question: str, bound: _Bound, piece: Evidence, around: Sequence[str]) -> bool | None:
-    """Whether the value that a piece states of what is asked meets a bound; None if it states none, or several."""
-    body = body_of(piece)
+def meets_bound(question: str, piece: Evidence, *, around: Sequence[str]) -> bool | None:
+    """Whether the value that a piece states of what is asked meets the bound of a question ("more than 5 kg", "after 2019").
+
+    Parameters
+    ----------
+    question : text of the question
+    piece : a piece of evidence
+    around : its title, headings and the like
+
+    Returns
+    -------
+    bool | None
+        None if the question has no bound, or the piece states no value, or several.
+    """
+    bound, body = _bound_of(question), body_of(piece)
+    if bound is None or fold(bound.text) in fold(piece.text):
+        return None
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(bound.rest))
     is_plain = not (denies(bound.rest) or denies(body) or has_reserve(question, body))
     values = _comparable(body, bound, bound.quantity) if is_met and is_plain and bound.quantity else set()

@@ -1,4 +1,4 @@
-"""Numbers over the rows of a table by a rule that the answer states: count, sum, mean, min, max, groups.
+"""Numbers over the rows of a table by a rule that the answer states: count, sum, mean, min, max, groups, and lists of rows.
 
 A rule applies only if the question's own words name all that it takes: the rows (by the label of their first column, the title,
 a heading or the line above the table), the column, the groups, and each filter (a value of a column, or a limit of a named
@@ -119,9 +119,18 @@ _UNIT_NAMES = (
     "year years",
 )
 _UNIT_OF = {word: names.split()[0] for names in _UNIT_NAMES for word in names.split()}
-_PLACED = _names("based located situated found kept stationed moored stored standing lying")  # before "in" and a value
-_BY_VERB = {"cost": "price cost", "costs": "price cost", "weigh": "weight mass", "weighs": "weight mass"}
-"""For each verb with "the most" the nouns of what it measures."""
+_PLACED = _names(  # before "in" and a value
+    "based located situated found kept stationed moored stored standing lying work works working employed live lives"
+)
+_BY_VERB = {
+    form: nouns
+    for verb, nouns in (("cost", "price cost"), ("weigh", "weight mass"), ("earn", "salary wage pay income"))
+    for form in (verb, f"{verb}s")
+}
+"""For each verb with "the most" or a limit the nouns of what it measures."""
+_PEOPLE, _OF_PEOPLE = _names("people persons staff employees colleagues members"), _names("name person employee member")
+_LISTS = re.compile(r"\W*(?:(?:list|name|show)\b|(?:who|which|what)\b)", re.IGNORECASE)
+_YES, _NO = _names("yes y true ✓ ✔ x"), _names("no n false ✗ ✘ -")
 _PAID, _PAYMENTS = _names("pay pays paid"), _names("rent fee price cost salary wage premium")
 _SOLD = _names("sell sells sold offer offers offered")
 
@@ -301,6 +310,11 @@ class _Columns:
             self._shares[label, is_time] = sum(value is not None for value in values) / max(1, len(cells))
         return self._shares[label, is_time]
 
+    def is_flag(self, label: str) -> bool:
+        """Whether a column says yes or no in each row."""
+        cells = {fold(cell) for row in self.rows for cell in row.cells.get(label, ())}
+        return bool(cells) and cells <= _YES | _NO
+
     def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
         """The one cell of each row in a column. Raises _ObstacleError if a row has none or several."""
         empty = sum(label not in row.cells for row in rows)
@@ -432,6 +446,26 @@ def _kind(asked: _Asked) -> _Kind | None:
     return kind._replace(inner=inner, at=kind.at if kind.extreme else at)
 
 
+def _context_stems(table: Table, asked: _Asked) -> set[str]:
+    """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
+    stems: set[str] = set()
+    for part in table.context:
+        own = {key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
+        if own <= set(asked.stems) or not _JOINS.search(part):
+            stems |= own
+    return stems
+
+
+def _tells(table: Table, unit: str) -> bool:
+    """Whether the title, a heading or the line above a table names a unit."""
+    return any(key(unit) == key(word) for part in table.context for word in _tokens(part))
+
+
+def _people(label: str) -> frozenset[str]:
+    """Words for the rows of a table whose first column names people."""
+    return _PEOPLE if _OF_PEOPLE.intersection(_tokens(label)) else frozenset()
+
+
 class _Filter(NamedTuple):
     """A condition on rows.
 
@@ -462,17 +496,24 @@ class _Rule:
 
     def __init__(self, question: str, table: Table) -> None:
         self.asked, self.table = _Asked(question), table
-        kind = _kind(self.asked)
-        if kind is None:
+        kind = _kind(self.asked) or _Kind("list")
+        if kind.inner == "list" and not _LISTS.match(question):
             raise _ObstacleError("the question asks for no number", most_rank=-1)
         if set(self.asked.words) & _NOT:
-            raise _ObstacleError("the question excludes something", most_rank=0 if kind.inner else -1)
-        self.kind = kind
+            raise _ObstacleError(
+                "the question excludes something", most_rank=0 if kind.inner not in ("", "list") else -1
+            )
+        self.kind, self.doubt = (
+            kind,
+            0 if kind.inner not in ("", "list") else -1,
+        )  # up to which rank an answer says what is unclear
         self.columns = _Columns(table)
         self.labels, self.rows = self.columns.labels, self.columns.rows
         self.inner, self.target, self.shown = kind.inner, "", list[str]()
         self.group = self._grouping()
-        self.filters = [*self._limits(), *self._values()]
+        self.filters = [*self._limits(), *self._flags(), *self._values()]
+        if self.inner == "list" and not self.filters:
+            raise _ObstacleError("the question limits no column", most_rank=-1)
         self._resolve()
         self._explain()
 
@@ -505,7 +546,7 @@ class _Rule:
             if word in _OF_TIME or (word == "between" and is_year):
                 if not is_year:
                     continue  # "in 5 towns": the number stays unexplained
-                label = self._column_of_time()
+                label = self._column_of_time(word)
                 yield self._limit(label, word, limits=(low, top), unit="", is_time=True)
             else:
                 label, unit = self._column_of_limit(match)
@@ -513,14 +554,29 @@ class _Rule:
             self._use(label)
             self.asked.used |= self.asked.within(match.start(), match.end())
 
-    def _column_of_time(self) -> str:
+    def _flags(self) -> Iterator[_Filter]:
+        """The filters on columns of yes and no, and on what is there or not: "remote", "in stock", "out of stock"."""
+        for label in self.labels[1:]:
+            there = re.search(rf"\b(in|out of) {re.escape(fold(_parted(label)[0]))}\b", self.asked.text)
+            if self.columns.is_flag(label) and self.asked.naming(label):
+                yield _Filter(f"{label} is yes", label, _having(label, _YES))
+            elif there and self.inner == "list":
+                values = zip(self.rows, self.columns.quantities(label, self.rows), strict=True)
+                wanted = {id(row) for row, of in values if bool(of.value) is (there[1] == "in")}
+                self.shown.append(label)
+                yield _Filter(there[0], label, lambda row, wanted=wanted: id(row) in wanted)  # type: ignore[misc]
+            else:
+                continue
+            self._use(label)
+
+    def _column_of_time(self, word: str) -> str:
         times = [label for label in self.labels if self.columns.share(label, is_time=True) >= _MOSTLY]
-        wanted = [label for label in times if self.asked.naming(label)]
+        wanted = [label for label in times if self.asked.naming(label) or fold(label) == word]
         wanted = wanted or [label for label in times if set(_tokens(_parted(label)[0])) <= _names("year date")]
         if len(wanted) != 1:
             some = " and ".join(wanted)
             reason = f"the question fits the columns {some}" if some else "the question names no column of dates"
-            raise _ObstacleError(reason, most_rank=0 if self.inner else -1)
+            raise _ObstacleError(reason, most_rank=self.doubt)
         return wanted[0]
 
     def _column_of_limit(self, match: re.Match[str]) -> tuple[str, str]:
@@ -530,13 +586,17 @@ class _Rule:
         after = sum(start < end for start in asked.starts)
         first = sum(start < match.start() for start in asked.starts)
         compared = (match["word"] or "").removesuffix(" than").rpartition(" ")[2]
-        measures = _names(MEASURES.get(compared, ("", True))[0])
+        measures = _names(
+            MEASURES.get(compared, ("", True))[0] or _BY_VERB.get(asked.words[first - 1] if first else "", "")
+        )
         for label in self.labels:
             name, of_label = _parted(label)
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
             if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                is_unit = any(key(unit) == key(fold(each)) for each in units)
+                is_unit = any(key(unit) == key(fold(each)) for each in units) or (
+                    not units and _tells(self.table, unit)
+                )
                 if is_unit:
                     asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
                 return label, unit if is_unit else ""
@@ -544,9 +604,7 @@ class _Rule:
         if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
             asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
             return of_unit[0], unit
-        raise _ObstacleError(
-            f"the question names no column of numbers for *{match[0]}*", most_rank=0 if self.inner else -1
-        )
+        raise _ObstacleError(f"the question names no column of numbers for *{match[0]}*", most_rank=self.doubt)
 
     def _limit(self, label: str, word: str, *, limits: tuple[Decimal, Decimal], unit: str, is_time: bool) -> _Filter:
         low, top = limits
@@ -583,8 +641,9 @@ class _Rule:
             columns = {label for label, _ in options[start, stop]}
             if set(range(start, stop)) <= asked.used:
                 continue
-            if len(columns) > 1:
-                columns = {label for label in columns if label and asked.naming(label)}
+            if len(columns) > 1:  # Engineering is a department, an engineer a role
+                exact = {label for label, cell in options[start, stop] if asked.words[start:stop] == _tokens(cell)}
+                columns = exact if len(exact) == 1 else {each for each in columns if each and asked.naming(each)}
             if len(columns) != 1:
                 several = " and ".join(sorted({label or "a section" for label, _ in options[start, stop]}))
                 reason = f"*{' '.join(asked.words[start:stop])}* is a value of {several}"
@@ -600,7 +659,9 @@ class _Rule:
         """Find the column of the numbers, and what is counted."""
         asked, kind = self.asked, self.kind
         taken = {self.group, *(each.label for each in self.filters)}
-        if self.inner == "number":
+        if self.inner == "list":
+            self.target = self.labels[0]
+        elif self.inner == "number":
             self._resolve_number(taken)
         elif kind.extreme:
             self._resolve_extreme()
@@ -637,9 +698,11 @@ class _Rule:
             is_sum = self.columns.share(labels[0]) >= _MOSTLY
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
             return
-        is_row = labels or any(asked.words[place] in _ROWS for place in near)
+        is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)
         is_named = any(
-            asked.stems[place] in self._context_stems() for place in near if asked.words[place] not in _EMPTY
+            asked.stems[place] in _context_stems(self.table, self.asked)
+            for place in near
+            if asked.words[place] not in _EMPTY
         )
         if not (is_row or is_named or (near and near & asked.used - {at})):
             raise _ObstacleError("the question does not say what is counted", most_rank=-1)
@@ -672,14 +735,14 @@ class _Rule:
         asked, kind = self.asked, self.kind
         for label in filter(None, (self.labels[0], self.target, self.group)):
             self._use(label)
-        stems = self._context_stems()
+        stems = _context_stems(self.table, self.asked)
         asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
         asked.used |= {  # to bake, of bakeries
             at for at, word in enumerate(asked.words) if len(word) > 3 and any(each.startswith(word) for each in stems)
         }
         of_label = {token for label in self.labels for token in _tokens(label)}
         slight = _SOLD if not of_label.isdisjoint(("price", "cost")) else frozenset[str]()
-        slight |= _PLACED if self.filters else frozenset()
+        slight |= (_PLACED if self.filters else frozenset()) | _people(self.labels[0])
         slight |= _PAID if not of_label.isdisjoint(_PAYMENTS) else frozenset()
         slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
         read = {key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
@@ -690,15 +753,6 @@ class _Rule:
             reason = f"no column or value of the table is *{'*, *'.join(rest)}*"
             raise _ObstacleError(reason, most_rank=0 if is_clear else -1)
 
-    def _context_stems(self) -> set[str]:
-        """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
-        stems: set[str] = set()
-        for part in self.table.context:
-            own = {key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
-            if own <= set(self.asked.stems) or not _JOINS.search(part):
-                stems |= own
-        return stems
-
     # The result
 
     def result(self) -> Computed:
@@ -708,24 +762,21 @@ class _Rule:
         head = f"{_counted(len(rows))}{f' where {where}' if where else ''}"
         notes = f"; {_counted(len(self.columns.totals))} of totals left out" if self.columns.totals else ""
         if not rows and self.inner != "count":
-            raise _ObstacleError(f"no row has {where}")
+            raise _ObstacleError(f"there is no row where {where}")
         if self.group:
             said, rows = self._by_group(rows)
         elif self.kind.extreme:
-            said, rows = self._extreme(rows)
+            said, rows = _extreme(self.kind, self.target, columns=self.columns, rows=rows)
+        elif self.inner == "list":
+            said = ""
         else:
-            said = f"{self._rule(self.inner)} = {self.columns.over(self.inner, self.target, rows=rows)}"
+            said = f"{_rule(self.inner, self.target)} = {self.columns.over(self.inner, self.target, rows=rows)}"
         shown = [(row, self._shown(row)) for row in rows[:MOST_SHOWN]]
         notes += f"; {MOST_SHOWN} of them listed" if len(rows) > MOST_SHOWN else ""
-        is_rule = self.group or self.kind.extreme or not (_SUM | _MEAN).isdisjoint(self.asked.words)
-        is_rule = is_rule or (self.inner == "count" and "many" in self.asked.words)
+        is_rule = any((self.group, self.kind.extreme, (_SUM | _MEAN).intersection(self.asked.words)))
+        is_rule |= (self.inner == "count" and "many" in self.asked.words) or (self.inner == "list" and bool(self.shown))
         is_lookup = len(rows) == 1 and bool(where) and not is_rule
-        return Computed(f"{head}: {said}", tuple(shown), notes, is_lookup)
-
-    def _rule(self, name: str) -> str:
-        if name == "count":
-            return name
-        return f"different values of {self.target}" if name == "distinct" else f"{name} of {self.target}"
+        return Computed(f"{head}: {said}" if said else head, tuple(shown), notes, is_lookup)
 
     def _by_group(self, rows: list[Row]) -> tuple[str, list[Row]]:
         """The result for each value of a column; the best group first, and its rows alone, if an extreme is asked for."""
@@ -743,31 +794,35 @@ class _Rule:
         listed = [f"{cell} = {self.columns.over(name, self.target, rows=own)}" for cell, own in order[:MOST_SHOWN]]
         more = f"; {len(order) - MOST_SHOWN} more" if len(order) > MOST_SHOWN else ""
         first = {1: ", greatest first", -1: ", least first"}.get(self.kind.extreme, "")
-        return f"{self._rule(name)} by {self.group}{first}: {'; '.join(listed)}{more}", rows
-
-    def _extreme(self, rows: list[Row]) -> tuple[str, list[Row]]:
-        """The greatest or least number or date of a column, and all rows that have it."""
-        name = "max" if self.kind.extreme > 0 else "min"
-        is_time = bool(self.kind.time) and self.columns.share(self.target, is_time=True) >= _MOSTLY
-        if is_time:
-            name = "max" if self.kind.time > 0 else "min"
-            times = self.columns.times(self.target, rows)
-            best = max(times) if self.kind.time > 0 else min(times)
-            said = "-".join(f"{part:02d}" for part in best)
-            kept = [row for row, each in zip(rows, times, strict=True) if each == best]
-        else:
-            values = [each.value for each in self.columns.quantities(self.target, rows)]
-            value, said = (
-                self.columns.value(name, self.target, rows=rows),
-                self.columns.over(name, self.target, rows=rows),
-            )
-            kept = [row for row, each in zip(rows, values, strict=True) if each == value]
-        return f"{name} of {self.target} = {said}", kept
+        return f"{_rule(name, self.target)} by {self.group}{first}: {'; '.join(listed)}{more}", rows
 
     def _shown(self, row: Row) -> str:
         """What an answer shows of a row: its first cell, and those that the rule read."""
         labels = dict.fromkeys((self.labels[0], *self.shown, *filter(None, (self.group, self.target))))
         return ", ".join(" and ".join(row.cells[label]) for label in labels if label in row.cells) or row.section
+
+
+def _rule(name: str, target: str) -> str:
+    """A rule in words."""
+    if name == "count":
+        return name
+    return f"different values of {target}" if name == "distinct" else f"{name} of {target}"
+
+
+def _extreme(kind: _Kind, target: str, *, columns: _Columns, rows: list[Row]) -> tuple[str, list[Row]]:
+    """The greatest or least number or date of a column, and all rows that have it."""
+    name = "max" if kind.extreme > 0 else "min"
+    if kind.time and columns.share(target, is_time=True) >= _MOSTLY:
+        name = "max" if kind.time > 0 else "min"
+        times = columns.times(target, rows)
+        best = max(times) if kind.time > 0 else min(times)
+        said = "-".join(f"{part:02d}" for part in best)
+        kept = [row for row, each in zip(rows, times, strict=True) if each == best]
+    else:
+        values = [each.value for each in columns.quantities(target, rows)]
+        value, said = columns.value(name, target, rows=rows), columns.over(name, target, rows=rows)
+        kept = [row for row, each in zip(rows, values, strict=True) if each == value]
+    return f"{name} of {target} = {said}", kept
 
 
 def _written_number(value: Decimal, unit: str, *, of_label: str) -> str:
@@ -1008,7 +1063,8 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     is_ranged = any(map(str.isdigit, "".join(telling_words(question)[1]))) and any(
         _RANGE.search(row.text) for row in rows
     )
-    if not rows or not (is_ranged or asks_for_number(question)):
+    is_ruled = asks_for_number(question) or (_LISTS.match(question) is not None and rows[:1] == [*evidence[:1]])
+    if not rows or not (is_ranged or is_ruled):
         return ""
     files = list(dict.fromkeys(base_of(piece.source.uri) for piece in rows))[:_MOST_FILES]
     tables = reader.tables(files)
@@ -1023,7 +1079,7 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     ranges = [row for _, _, table in ranked if is_ranged and (row := ranged_row(question, table))]
     if len(ranges) == 1:
         return _of_row(question, reader.evidence(ranges))
-    return _ruled(question, sorted(ranked, key=lambda each: each[:2]), reader) if asks_for_number(question) else ""
+    return _ruled(question, sorted(ranked, key=lambda each: each[:2]), reader) if is_ruled else ""
 
 
 def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: TableReader) -> Answer | str:

@@ -485,6 +485,7 @@ BOUNDS = [
     ("Do children over 10 pay?", "Children over 12 pay.", ""),
     ("Were more than 100 people hurt in the Tarn Flood?", "Nine people were hurt in the Tarn Flood.", "No"),
     ("Was the mill not built before 1900?", "The mill was built in 1871.", ""),
+    ("Is it open after 6 pm?", "It is open until 8 pm.", ""),
 ]
 
 
@@ -741,6 +742,10 @@ ASSERTIONS = [
     ("How long does the battery take to charge?", ["The battery takes 3 hours to charge."], True),
     ("What do children over 14 pay?", ["Children under 14 pay 5 euros."], False),
     ("What do children over 14 pay?", ["Children over 14 pay 7 euros."], True),
+    ("What is the colour of the valve?", ["Article: Brass valve; Price: 18; Stock: 140"], False),
+    ("What colour is the valve?", ["The valve is red."], True),
+    ("Who joined after 2019?", ["Name: Ben Moro; Joined: 2019; Remote: yes"], False),
+    ("Who joined after 2018?", ["Name: Ben Moro; Joined: 2017; Remote: yes"], False),
 ]
 
 

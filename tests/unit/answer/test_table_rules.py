@@ -81,7 +81,9 @@ def test_a_rule_over_all_rows_but_those_of_totals(question: str, head: str) -> N
         ("How many bridges opened before May 1900?", "\\*1900\\*"),
         ("What is the total of the bridges?", "names no column of numbers"),
         ("What is the average length and price of the bridges?", "fits the columns Length, m and Price"),
-        ("Who built the Halfmoon Bridge?", "asks for no number"),
+        ("Who built the Halfmoon Bridge?", "no column or value of the table is"),
+        ("Did the bridges open?", "asks for no number"),
+        ("Which bridges are there?", "limits no column"),
     ],
 )
 def test_what_the_question_does_not_name_stops_the_rule(question: str, reason: str) -> None:
@@ -192,6 +194,40 @@ def test_the_one_row_that_answers_is_the_answer_where_the_rule_does_not_apply(
         answer = graph.answer(question)
     assert answer.is_supported == bool(row), answer.text
     assert (row in answer.text, "No number" in answer.text) == (True, not row)
+
+
+STAFF = """All salaries are in euros.
+
+| Name | Department | Role | Joined | Salary | Remote | Days |
+|---|---|---|---|---|---|---|
+| Ada Falk | Sales | Head | 2011 | 72,000 | no | 0 |
+| Ben Moro | Sales | Clerk | 2019 | 38,500 | yes | 3 |
+| Carla Voss | Engineering | Head | 2014 | 81,000 | yes | 5 |
+| Dirk Lamm | Engineering | Engineer | 2020 | 56,000 | no | 0 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who joined after 2014?", "2 rows where Joined is after 2014: Ben Moro, 2019 [1]; Dirk Lamm, 2020 [2]"),
+        ("Who joined before 2012?", "1 row where Joined is before 2012: Ada Falk, 2011 [1]"),
+        (
+            "Who earns more than 60,000 euros?",
+            "2 rows where Salary is more than 60000 euros: Ada Falk, 72,000 [1]; Carla",
+        ),
+        ("Who works in Engineering?", "2 rows where Department is Engineering: Carla Voss [1]; Dirk Lamm [2]"),
+        ("Who works remotely in Sales?", "Ben Moro"),
+        ("How many people work remotely?", "2 rows where Remote is yes: count = 2"),
+        ("Who is out of days?", "2 rows where out of days: Ada Falk, 0 [1]; Dirk Lamm, 0 [2]"),
+    ],
+)
+def test_rows_are_listed_that_meet_what_is_asked(tmp_path: Path, question: str, said: str) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", STAFF, "Staff"))
+        answer = graph.answer(question)
+    assert said in answer.text
+    assert answer.is_supported
 
 
 def test_answers_read_every_row_and_cite_them(tmp_path: Path) -> None:
