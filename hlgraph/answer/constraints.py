@@ -540,7 +540,26 @@ _RATE = re.compile(
     rf"\b(?:(?:per|an?|each|every) ({_RATES.replace(' ', '|')})\b|(year|month|week|hour)ly\b|(dai)ly\b|(annual)(?:ly)?\b)"
 )
 _SAME_RATE = {"dai": "day", "annual": "year"}
-_BELOW_RANK = "(?:deputy|vice|assistant|acting|interim|honorary|associate|junior|former|sub|under|ex|co)"
+_BELOW_RANK = (
+    "(?:deputy|vice|assistant|acting|interim|honorary|associate|junior|former|sub|under|ex|co"
+    "|stellvertretende[rnms]?|kommissarische[rnms]?|ehemalige[rnms]?|frühere[rnms]?|ancien(?:ne)?|antigu[oa]|antig[oa]|voormalige?)"
+)
+# Who, what and when in German, French, Spanish, Italian, Portuguese and Dutch; their negations; who acts in the passive.
+_ASKS_ELSEWHERE = re.compile(
+    r"\W*(?:wer|was|wann|wo|welche[rsnm]?|wie|warum|qui|que|quels?|quelles?|quand|où|comment|combien|pourquoi|quién(?:es)?|qué|cuál(?:es)?"
+    r"|cuándo|dónde|cómo|cuánt[oa]s?|chi|che|quali?|quando|dove|come|quant[oiae]|perché|quem|qual|quais|onde|como|wat|wanneer|waar"
+    r"|welke?|hoe|waarom)\b",
+    re.IGNORECASE,
+)
+_WHO_ELSEWHERE = re.compile(
+    r"\W*(?:wer|qui|quién|chi|quem|wie) (?!ist|war|sind|waren|est|sont|était|es|son|era|fue|è|sono|é|são|is|was|zijn|waren)\w",
+    re.IGNORECASE,
+)
+_NOT_ELSEWHERE = re.compile(
+    r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b",
+    re.IGNORECASE,
+)
+_BY_ELSEWHERE = re.compile(r"\b(?:von|vom|durch|par|por|pelo|pela|da|dal(?:la)?|door)\b", re.IGNORECASE)
 _NOW_ASKED = re.compile(r"(?:who|what|which|where)\b(?: [a-z]+){0,2}? (?:is|are)\b", re.IGNORECASE)
 _GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
 _THAN = re.compile(r"(?:who|what|which)\b.* than (?:the )?([^\d\W][^?]*)", re.IGNORECASE)
@@ -683,6 +702,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         or _is_after_not_before(question, text)
         or _has_no_agent(question, text)
         or _is_another_role(question, text)
+        or (not constraints.is_english and _is_misplaced_elsewhere(question, text, constraints))
         or _is_of_another(question, text, constraints, places)
     )
 
@@ -761,7 +781,7 @@ def _is_another_role(question: str, text: str) -> bool:
     )
     if asked and said and asked.isdisjoint(said):
         return True
-    for rank, role in re.findall(rf"\b({_BELOW_RANK})[ -]([a-z]+)", text, re.IGNORECASE):
+    for rank, role in re.findall(rf"\b({_BELOW_RANK})[ -]([^\W\d_]+)", text, re.IGNORECASE):
         is_bare = re.search(rf"(?<!{rank}[ -])\b{role}\b", text, re.IGNORECASE) is not None
         if not is_bare and re.search(rf"\b{role}\b", question) and not _is_asked(rank, question):
             return True
@@ -775,6 +795,15 @@ def _is_another_role(question: str, text: str) -> bool:
         return True
     takes = _TAKES.search(text) if re.search(r"\bhow long\b", question, re.IGNORECASE) else None
     return takes is not None and "take" not in question and not statement(question).has(takes[1])
+
+
+def _is_misplaced_elsewhere(question: str, text: str, constraints: Constraints) -> bool:
+    """Whether a text of another language denies what is asked or the reverse, or begins with the name of whom it is done to."""
+    is_denied, is_negative = (_NOT_ELSEWHERE.search(part) is not None for part in (text, question))
+    if _ASKS_ELSEWHERE.match(question) and is_denied is not is_negative:
+        return True
+    begins = fold(text).startswith(tuple(map(fold, constraints.names)))
+    return begins and _WHO_ELSEWHERE.match(question) is not None and _BY_ELSEWHERE.search(text) is None
 
 
 def _is_after_not_before(question: str, text: str) -> bool:

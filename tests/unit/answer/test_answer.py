@@ -746,6 +746,13 @@ ASSERTIONS = [
     ("What colour is the valve?", ["The valve is red."], True),
     ("Who joined after 2019?", ["Name: Ben Moro; Joined: 2019; Remote: yes"], False),
     ("Who joined after 2018?", ["Name: Ben Moro; Joined: 2017; Remote: yes"], False),
+    ("Wer ist der Vorsitzende?", ["Ada Falk ist die stellvertretende Vorsitzende."], False),
+    ("Welche Schäden sind nicht versichert?", ["Schäden durch Feuer sind versichert."], False),
+    ("Welche Schäden sind versichert?", ["Schäden durch Flut sind nicht versichert."], False),
+    ("Welche Schäden sind versichert?", ["Schäden durch Feuer sind versichert."], True),
+    ("Qui a vendu le moulin à Ada Falk ?", ["Ada Falk a vendu le moulin à Ben Moro."], False),
+    ("Qui a vendu le moulin à Ada Falk ?", ["Ben Moro a vendu le moulin à Ada Falk."], True),
+    ("Qui a construit le pont ?", ["Le pont a été construit par Ada Falk."], True),
 ]
 
 
