@@ -18,6 +18,7 @@ SERVERS ?=
 SERVERS_PY := $(RUN)/python docker/local/servers.py
 SERVERS_STATE := $(if $(SERVERS),--state $(SERVERS))
 COMPAT_STATE := .hlgraph/compat
+ROLES_STATE := .hlgraph/roles
 BENCH_STATE := .hlgraph/bench
 MUTANTS := .hlgraph/mutants
 NOTEBOOKS_STATE := .hlgraph/notebooks
@@ -40,7 +41,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser explorer demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align faults bench soak mutants servers servers-stop notebooks clean
+.PHONY: help setup browser explorer demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align roles faults bench soak mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -56,6 +57,7 @@ help:
 	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
 	@echo "make test-thorough  all tests with all their cases and rounds"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
+	@echo "make roles   the store tests on OpenSearch 2.19 with its security plugin, and those of accounts with few rights"
 	@echo "make test-align    the tests of preference training, which torch makes heavy; no other target runs them"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
 	@echo "make model   a small chat model and its server, into the cache; make model-start starts it and says how to use it; make model-stop"
@@ -145,6 +147,10 @@ test-thorough: setup browser model
 # The exit status is that of the tests, and the servers go however they end.
 test-compat: setup
 	HLGRAPH_TEST_SERVERS=$(COMPAT_STATE) $(SERVERS_PY) run --neo4j 5.26 --state $(COMPAT_STATE) -- $(RUN)/pytest tests/contract/test_neo4j.py tests/congruence tests/integration/test_neo4j_cost.py tests/integration/test_cypher_plans.py tests/integration/test_cypher_analyst.py tests/integration/test_cypher_run.py
+
+# tests/roles is collected by no other target (norecursedirs in pyproject.toml).
+roles: setup
+	HLGRAPH_TEST_SERVERS=$(ROLES_STATE) $(SERVERS_PY) run --opensearch 2.19 --state $(ROLES_STATE) -- $(RUN)/pytest tests/roles tests/contract/test_opensearch.py tests/integration/test_opensearch_store.py tests/integration/test_opensearch_reindex.py
 
 $(ALIGN_STAMP): $(DEV_STAMP)
 	$(PYTHON) -m venv $(ALIGN)

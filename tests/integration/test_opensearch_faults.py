@@ -286,6 +286,61 @@ def test_a_document_that_the_server_refuses_is_named_and_the_others_are_written(
             store.upsert(VectorBatch("c", "one", (), (worse,)))
 
 
+_FORBIDDEN = {"type": "security_exception", "reason": "no permissions for [indices:x[s]] and User [name=ada]"}
+
+
+@pytest.mark.parametrize(("path", "status"), [("_flush", 200), ("_refresh", 403), ("_stats", 200)])
+def test_a_shard_that_refuses_is_an_error_whatever_the_status_of_the_answer(
+    path: str, status: int, proxy: Proxy, server: SimpleNamespace
+) -> None:
+    """The bodies are those that the security plugin of 2.19.1 gave: see tests/roles."""
+    failure: dict[str, object] = {"shard": 0, "index": "i", "status": "FORBIDDEN", "reason": _FORBIDDEN}
+    body = {"_shards": {"total": 2, "successful": 0, "failed": 2, "failures": [failure]}, "indices": {}}
+    with opened(through(proxy, server)) as store:
+        store.upsert(batch())
+        proxy.behaviour = times(1_000, Reply(status, json.dumps(body).encode(), _JSON), path=path)
+        with pytest.raises(StoreError, match=rf"{path}.* is not allowed \(403: .*indices:x\[s\].*add the permission"):
+            store.upsert(batch(change="two")) if path == "_refresh" else store.purge("c")
+        failure["primary"] = False  # a copy that missed a write, which the server replaces itself
+        proxy.behaviour = times(1_000, Reply(200, json.dumps(body).encode(), _JSON), path="_refresh")
+        store.upsert(batch(change="two"))
+
+
+def test_items_that_a_role_may_not_write_are_told_like_a_request(proxy: Proxy, server: SimpleNamespace) -> None:
+    def forbidden(request: Request, forward: Forward) -> Reply | None:
+        if "_bulk" not in request.path:
+            return None
+        answer = json.loads(forward(request.body).body)
+        for one in answer["items"]:
+            one["index"] = {"status": 403, "error": _FORBIDDEN}
+        return Reply(200, json.dumps(answer).encode(), _JSON)
+
+    with opened(through(proxy, server)) as store:
+        proxy.behaviour = forbidden
+        with pytest.raises(
+            StoreError, match=r"POST /\S+/_bulk is not allowed \(403: .*indices:x\[s\].*add the permission"
+        ):
+            store.upsert(batch())
+
+
+def test_rows_found_by_words_that_cannot_be_ranked_are_an_error(proxy: Proxy, server: SimpleNamespace) -> None:
+    def without_names(request: Request, forward: Forward) -> Reply | None:
+        if "_search" not in request.path:
+            return None
+        answer = json.loads(forward(request.body).body)
+        for row in answer["hits"]["hits"]:
+            row.pop("matched_queries", None)
+        return Reply(200, json.dumps(answer).encode(), _JSON)
+
+    with opened(through(proxy, server)) as store:
+        store.upsert(batch())
+        asked = VectorQuery(Kind.STATEMENT, "c", 1, text="bridge")
+        assert [hit.id for hit in store.search(asked)] == [f"{0:032x}"]
+        proxy.behaviour = without_names
+        with pytest.raises(StoreError, match="document-level security"):
+            store.search(asked)
+
+
 def test_a_vector_that_is_not_finite_is_refused_before_anything_is_written(server: SimpleNamespace) -> None:
     values = np.ones((2, 8), dtype=np.float32)
     values[1, 3] = np.nan

@@ -9,7 +9,7 @@ from local_servers.state import write_private
 
 
 def make(ca: Path, keystore: Path, *, password: str) -> None:
-    """Writes the certificate of the authority, and a PKCS 12 file with the key and certificate of the server.
+    """Writes the certificate of the authority, and the key and certificate of the server: as PKCS 12, and beside it as PEM.
 
     Raises
     ------
@@ -22,7 +22,14 @@ def make(ca: Path, keystore: Path, *, password: str) -> None:
             "certificates for OpenSearch need trustme, which is not installed; run: pip install 'hlgraph[dev]'"
         ) from error
     from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        load_pem_private_key,
+        pkcs12,
+    )
 
     authority = trustme.CA(organization_name="hlgraph local servers")
     issued = authority.issue_cert("localhost", "127.0.0.1")
@@ -36,4 +43,6 @@ def make(ca: Path, keystore: Path, *, password: str) -> None:
         BestAvailableEncryption(password.encode()),
     )
     write_private(keystore, sealed)
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    write_private(keystore.with_suffix(".pem"), b"".join([pem, *(one.bytes() for one in issued.cert_chain_pems)]))
     authority.cert_pem.write_to_path(ca)

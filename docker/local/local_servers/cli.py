@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         made = command(name, text)
         made.add_argument("--only", choices=operate.NAMES, help="start only this one")
         made.add_argument("--neo4j", metavar="VERSION", default="", help="version of Neo4j, such as 5.26")
+        made.add_argument("--opensearch", metavar="VERSION", default="", help="2.19: with its security plugin")
         made.add_argument(
             "--neo4j-port", type=int, default=0, metavar="PORT", help="port of Bolt (default: a free one)"
         )
@@ -95,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
 def _start(options: argparse.Namespace) -> None:
     names = [options.only] if options.only else operate.NAMES
     ports = {"neo4j": options.neo4j_port, "opensearch": options.opensearch_port}
-    operate.start(options.state, names, neo4j_version=options.neo4j, ports=ports, by=options.by)
+    versions = {"neo4j": options.neo4j, "opensearch": options.opensearch}
+    operate.start(options.state, names, versions=versions, ports=ports, by=options.by)
     _show(options.state)
 
 

@@ -48,7 +48,7 @@ def is_used(folder: Path) -> bool:
 
 
 def start(
-    folder: Path, names: Sequence[str], *, known: Servers, neo4j_version: str, ports: Mapping[str, int]
+    folder: Path, names: Sequence[str], *, known: Servers, versions: Mapping[str, str], ports: Mapping[str, int]
 ) -> Servers:
     """Starts containers and waits until they are healthy; they keep their data, passwords and ports.
 
@@ -58,10 +58,10 @@ def start(
     """
     servers = known
     if NEO4J in names and servers.neo4j is None:
-        version = pins.pin(NEO4J, neo4j_version).version
+        version = pins.pin(NEO4J, versions.get(NEO4J, "")).version
         servers = replace(servers, neo4j=neo4j_server.new_endpoint(_password(), version, port=ports.get(NEO4J, 0)))
     if OPENSEARCH in names and servers.opensearch is None:
-        version = pins.pin(OPENSEARCH).version
+        version = pins.pin(OPENSEARCH, versions.get(OPENSEARCH, "")).version
         port = ports.get(OPENSEARCH, 0)
         index = opensearch_server.new_endpoint(folder, _password(), version, port=port)
         servers = replace(servers, opensearch=index)

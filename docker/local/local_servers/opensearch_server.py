@@ -21,7 +21,19 @@ from local_servers.pins import Pin
 from local_servers.state import OpenSearchEndpoint, write_private
 
 USER = "admin"
+SECURITY = "org.opensearch.security.OpenSearchSecurityPlugin"
 PATIENCE = 180.0
+# The plugin hashes the password itself, from a variable of its environment. Its own files would give rights to every user.
+USERS = {
+    "internal_users": f"""\
+_meta: {{type: internalusers, config_version: 2}}
+{USER}: {{hash: "${{envbc.HLGRAPH_ADMIN}}", backend_roles: [admin]}}
+""",
+    "roles_mapping": """\
+_meta: {type: rolesmapping, config_version: 2}
+all_access: {backend_roles: [admin]}
+""",
+}
 SOURCES = pins.HERE / "java"
 VECTOR_MODULE = "jdk.incubator.vector"
 # A reduced Java runtime does not support --release.
@@ -78,8 +90,8 @@ def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[O
         (folder / name).mkdir(parents=True, exist_ok=True)
     lib = [paths[jar] for jar in pin.lib]
     lib += _unpacked([paths[jar] for jar in pin.plugins], folder / "jars", {path.name for path in lib})
-    classes = _classes(lib, runtime)
-    _configure(folder, endpoint, Path(endpoint.ca))
+    classes = _classes(lib, runtime, is_secured=SECURITY in pin.answers)
+    _configure(folder, endpoint, Path(endpoint.ca), is_secured=SECURITY in pin.answers)
     command = [
         str(runtime.command),
         mark(state).rstrip(),
@@ -94,7 +106,7 @@ def start(pin: Pin, state: Path, endpoint: OpenSearchEndpoint, note: Callable[[O
         pin.main,
         str(folder),
     ]
-    pid = process.spawn(command, log=log(state), cwd=folder)
+    pid = process.spawn(command, log=log(state), cwd=folder, env={**os.environ, "HLGRAPH_ADMIN": endpoint.password})
     running = replace(endpoint, pid=pid)
     try:
         note(running)
@@ -139,7 +151,7 @@ def _check_plugins(pin: Pin, endpoint: OpenSearchEndpoint) -> None:
         )
 
 
-def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path) -> None:
+def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path, *, is_secured: bool) -> None:
     keystore = folder / "config" / "server.p12"
     door = folder / "config" / "door.properties"
     secret = secrets.token_urlsafe(24)
@@ -158,16 +170,30 @@ def _configure(folder: Path, endpoint: OpenSearchEndpoint, ca: Path) -> None:
         "node.name: one\n"
         "discovery.type: single-node\n"
         "network.host: 127.0.0.1\n"
-        "http.type: netty4-secure\n"
         f"http.port: {process.port_of(endpoint.url)}\n"
         "transport.port: 0\n"
         f"path.data: {folder / 'data'}\n"
         f"path.logs: {folder / 'logs'}\n"
         f"path.repo: {folder / 'snapshots'}\n"
         # The disk of a development machine is often fuller than the watermarks of a server allow.
-        "cluster.routing.allocation.disk.threshold_enabled: false\n",
+        "cluster.routing.allocation.disk.threshold_enabled: false\n"
+        + (_security(folder, ca) if is_secured else "http.type: netty4-secure\n"),
         encoding="utf-8",
     )
+
+
+def _security(folder: Path, ca: Path) -> str:
+    """The settings of the security plugin. Its own files say the rest, but for the users: one, who alone has a role."""
+    target = folder / "config" / "opensearch-security"
+    if not target.exists():
+        shutil.copytree(folder / "jars" / "config", target)
+        for name, text in USERS.items():
+            (target / f"{name}.yml").write_text(text, encoding="utf-8")
+    lines = ["allow_default_init_securityindex: true", "restapi.roles_enabled: [all_access]", "ssl.http.enabled: true"]
+    for layer in ("http", "transport"):
+        lines += [f"ssl.{layer}.{name}_filepath: server.pem" for name in ("pemcert", "pemkey")]
+        lines.append(f"ssl.{layer}.pemtrustedcas_filepath: {ca}")
+    return "".join(f"plugins.security.{line}\n" for line in lines)
 
 
 def _escaped(value: str) -> str:
@@ -182,28 +208,37 @@ def _unpacked(archives: Sequence[Path], folder: Path, there: set[str]) -> list[P
     for archive in archives:
         with zipfile.ZipFile(archive) as opened:
             for name in opened.namelist():
-                if name.endswith(".jar") and "/" not in name and name not in there:
+                if (name.endswith(".jar") and "/" not in name and name not in there) or name.startswith("config/"):
                     opened.extract(name, folder)
-    return sorted(folder.iterdir())
+    return sorted(folder.glob("*.jar"))
 
 
-def _classes(lib: Sequence[Path], runtime: java.Java) -> Path:
+def _classes(lib: Sequence[Path], runtime: java.Java, *, is_secured: bool) -> Path:
     """The folder of the compiled sources; compiled once for each state of the sources and the compiler."""
     compiler = pins.pin(pins.COMPILER)
-    sources = sorted(SOURCES.rglob("*.java"))
+    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(SOURCES.rglob("*.java"))}
+    if is_secured:
+        # The security plugin takes the place of the door; the modules of its line of OpenSearch have shorter names.
+        del sources["Door.java"]
+        sources = {
+            name: text.replace("ModulePlugin", "Plugin").replace("Door.class", f"{SECURITY}.class")
+            for name, text in sources.items()
+        }
     digest = hashlib.sha256(repr([jar.sha256 for jar in compiler.jars]).encode())
     digest.update(repr([path.name for path in lib]).encode())
-    for path in sources:
-        digest.update(path.read_bytes())
+    digest.update("".join(sources.values()).encode())
     target = cache.root() / "classes" / digest.hexdigest()[:16]
     if target.is_dir():
         return target
     (tool,) = cache.jars(compiler.jars)
     target.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(dir=target.parent))
+    written = [aside / name for name in sources]
     try:
+        for path in written:
+            path.write_text(sources[path.name], encoding="utf-8")
         done = subprocess.run(
-            [runtime.command, "-jar", tool, *COMPILE, "-cp", os.pathsep.join(map(str, lib)), "-d", aside, *sources],
+            [runtime.command, "-jar", tool, *COMPILE, "-cp", os.pathsep.join(map(str, lib)), "-d", aside, *written],
             capture_output=True,
             text=True,
             check=False,

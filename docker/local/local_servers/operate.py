@@ -26,16 +26,16 @@ def start(
     folder: Path,
     names: Sequence[str] = NAMES,
     *,
-    neo4j_version: str = "",
+    versions: Mapping[str, str] | None = None,
     ports: Mapping[str, int] | None = None,
     by: str = JARS,
 ) -> Servers:
     """Starts the named servers that do not run yet, and waits until they answer; returns all servers of the folder.
 
-    A server that ran before keeps its data, password and ports. ``ports`` gives a server another port. A new server without
-    one takes a free port; a process (not a container) takes another if that port is used before it listens. ``by`` chooses
-    processes (``jars``) or containers (``docker``); ``auto`` prefers containers if a Docker engine answers. A folder keeps
-    its kind. An interrupt (Ctrl-C) ends the servers that were starting.
+    A server that ran before keeps its data, password and ports. ``versions`` and ``ports`` give a server another version or
+    port. A new server without a port takes a free one; a process (not a container) takes another if that port is used before
+    it listens. ``by`` chooses processes (``jars``) or containers (``docker``); ``auto`` prefers containers if a Docker engine
+    answers. A folder keeps its kind. An interrupt (Ctrl-C) ends the servers that were starting.
 
     Raises
     ------
@@ -45,11 +45,14 @@ def start(
     with state.locked(folder):
         servers = state.read(folder)
         if _is_docker(folder, servers, by):
-            servers = compose.start(folder, names, known=servers, neo4j_version=neo4j_version, ports=ports or {})
+            servers = compose.start(folder, names, known=servers, versions=versions or {}, ports=ports or {})
             state.write(folder, servers)
             return servers
         asked = [(ports or {}).get(name, 0) for name in names]
-        wanted = [_wanted(name, folder, servers, neo4j_version, port) for name, port in zip(names, asked, strict=True)]
+        wanted = [
+            _wanted(name, folder, servers, (versions or {}).get(name, ""), port)
+            for name, port in zip(names, asked, strict=True)
+        ]
         book = _Book(folder, servers)
         with ThreadPoolExecutor() as pool:
             started = [
@@ -103,7 +106,7 @@ def restart(folder: Path, name: str) -> Servers:
     if endpoint is None:
         raise ServerError(f"{folder}: no {name} was started here; run start first")
     stop(folder, [name])
-    return start(folder, [name], neo4j_version=endpoint.version if name == NEO4J else "", by=AUTO)
+    return start(folder, [name], versions={name: endpoint.version}, by=AUTO)
 
 
 def load(folder: Path, files: Path, *, database: str = neo4j_server.DATABASE) -> Servers:
@@ -127,7 +130,7 @@ def load(folder: Path, files: Path, *, database: str = neo4j_server.DATABASE) ->
             else:
                 neo4j_server.load(pins.pin(NEO4J, endpoint.version), folder, files.absolute(), database=database)
     finally:
-        servers = start(folder, [NEO4J], neo4j_version=endpoint.version, by=AUTO)
+        servers = start(folder, [NEO4J], versions={NEO4J: endpoint.version}, by=AUTO)
     return servers
 
 
@@ -193,10 +196,9 @@ class _Book:
             state.write(self.folder, self.servers)
 
 
-def _wanted(name: str, folder: Path, servers: Servers, neo4j_version: str, port: int) -> tuple[Pin | None, Endpoint]:
+def _wanted(name: str, folder: Path, servers: Servers, asked: str, port: int) -> tuple[Pin | None, Endpoint]:
     """The pin and the endpoint of a server to start; no pin if it already runs."""
     before = _endpoint(servers, name)
-    asked = neo4j_version if name == NEO4J else ""
     pin = pins.pin(name, asked or (before.version if before else ""))
     if before and before.version != pin.version:
         raise ServerError(

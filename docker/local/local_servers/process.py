@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from local_servers.errors import PortTakenError, ServerError
@@ -51,14 +51,14 @@ def check_free(port: int, owner: str) -> None:
         )
 
 
-def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> int:
+def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path, env: Mapping[str, str] | None = None) -> int:
     """Starts a command that outlives this process and appends its output to a file; returns its process id.
 
     Waits until the system shows its command line, by which the process is recognised: a little after it began to run.
     """
     with log.open("ab") as out:
         made = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd, env=env, start_new_session=True
         )
     made.returncode = 0  # it keeps running on purpose, so suppress the warning
     while _is_nameless(made.pid):

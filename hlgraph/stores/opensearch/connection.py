@@ -12,6 +12,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -97,7 +98,7 @@ def reason_of(error: Exception) -> str:
     return text.rpartition(">: ")[2] or text
 
 
-def refusal(url: str, status: int, *, cause: Cause | str) -> HLGraphError:
+def refusal(url: str, status: int, *, cause: Cause | str, request: str = "the request") -> HLGraphError:
     """The hlgraph error for a refusal.
 
     A blocked index is reported as 403 or 429, depending on the version, so it is recognised by its type.
@@ -107,12 +108,13 @@ def refusal(url: str, status: int, *, cause: Cause | str) -> HLGraphError:
     url : URL of the server
     status : HTTP status
     cause : reason that the server gave
+    request : method and path of the request
     """
     words = cause.words() if isinstance(cause, Cause) else cause
     words = words[:2_000] or f"status {status}"
     for is_it, kind, meaning in _MEANINGS:
         if is_it(status, words):
-            return kind(f"{url}: {meaning.format(status=status, words=words)}")
+            return kind(f"{url}: {meaning.format(status=status, words=words, request=request)}")
     return StoreError(f"{url}: the server refused ({status}: {words}); run: hlgraph doctor")
 
 
@@ -143,8 +145,9 @@ _MEANINGS: tuple[tuple[Callable[[int, str], bool], type[HLGraphError], str], ...
     (
         lambda status, _: status == 403,
         StoreError,
-        "not allowed (403: {words}); give the user or role the rights to read, write, create and delete the indexes that "
-        "start with opensearch.prefix",
+        "{request:.120} is not allowed (403: {words}); add the permission to a role of the user: to its cluster_permissions if "
+        "it begins with cluster: or is indices:data/write/bulk or indices:data/read/msearch, else for the indexes that start "
+        "with opensearch.prefix",
     ),
     (
         _says(
@@ -198,11 +201,12 @@ T = TypeVar("T")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An HTTP response: status, headers with lower-case names, and body."""
+    """An HTTP response: status, headers with lower-case names, body, and method and path of the request."""
 
     status: int
     headers: Mapping[str, str]
     body: str
+    request: str = ""
 
 
 class Connection:
@@ -310,16 +314,22 @@ class Connection:
         Raises
         ------
         StoreError
-            The answer is a refusal, or its body has another type.
+            The answer is a refusal or the failure of a shard, or its body has another type.
         """
         if reply.status >= 400:
-            raise refusal(self.url, reply.status, cause=cause_of(reply.body))
+            raise refusal(self.url, reply.status, cause=cause_of(reply.body), request=reply.request)
         try:
-            return msgspec.json.decode(reply.body or "{}", type=answer)
+            decoded = msgspec.json.decode(reply.body or "{}", type=answer)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise StoreError(
                 f"{self.url}: the answer is not from OpenSearch ({error}); check the URL, and any proxy in between"
             ) from error
+        failures = decoded.shards.failures if isinstance(decoded, Anything) else []
+        for failure in failures:
+            if failure.primary:
+                status = getattr(HTTPStatus, failure.status, HTTPStatus.INTERNAL_SERVER_ERROR)
+                raise refusal(self.url, status, cause=failure.reason or failure.status, request=reply.request)
+        return decoded
 
     def send(
         self,
@@ -424,7 +434,7 @@ class Connection:
             ignore=range(300, 600),
         )
         self._has_answered = True
-        return Answer(status, {name.lower(): value for name, value in names.items()}, text)
+        return Answer(status, {name.lower(): value for name, value in names.items()}, text, f"{method} {path}")
 
     def _connected(self) -> Urllib3HttpConnection:
         with self._guard:
@@ -493,7 +503,8 @@ def cause_of(body: str) -> Cause | str:
         decoded = msgspec.json.decode(body, type=Refusal)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return " ".join(body.split())[:200]
-    return decoded.error or decoded.message
+    reasons = (failure.reason for failure in decoded.shards.failures if failure.reason)
+    return decoded.error or decoded.message or next(reasons, "")
 
 
 def _recorded(body: Json | bytes) -> Mapping[str, object]:

@@ -398,7 +398,7 @@ class OpenSearchTarget(MigrationTarget):
         # The name is new: an index that exists was made by a request whose answer did not come in time, and was sent again.
         if reply.status >= 400 and _EXISTS not in reply.body:
             cause = cause_of(reply.body)
-            error = refusal(self._connection.url, reply.status, cause=cause)
+            error = refusal(self._connection.url, reply.status, cause=cause, request=reply.request)
             if type(error) is StoreError and reply.status == 400 and "k-NN" not in str(error):
                 words = cause.words() if isinstance(cause, Cause) else cause
                 raise MigrationError(

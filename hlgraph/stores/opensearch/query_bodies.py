@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.similarity import ThresholdIndex, pairs_between
-from hlgraph.errors import InputError, ModelMismatchError, StoreUnavailableError
+from hlgraph.errors import InputError, ModelMismatchError, StoreError, StoreUnavailableError
 from hlgraph.records import Hit
 from hlgraph.stores.batches import batched
 from hlgraph.stores.cache import Kept
@@ -601,6 +601,8 @@ def by_text(
     ------
     InputError
         The question has too many words that occur in the corpus.
+    StoreError
+        The answer has no word frequencies.
     """
     if not phrases:
         return []
@@ -638,6 +640,12 @@ def by_text(
         kept.keep(with_data, matrix(with_data, kept.dimensions))
     elif kept is not None and not has_data:
         kept.of_rows(rows)  # notes which of the vectors that are kept are theirs
+    if not any(row.matched_queries for row in rows):
+        raise StoreError(
+            f"{alias}: the server does not say how often words occur in the rows that it found, so these cannot be ranked; "
+            "roles with document-level security (dls) suppress that: use an account whose roles have none, since hlgraph "
+            "itself filters by groups"
+        )
     ids = np.array([row.text("id") for row in rows])
     scores = np.array([_bm25(row, phrases, weights=weights, average=average) for row in rows])
     return [Hit(str(ids[at]), float(scores[at])) for at in top_k(scores, k, tie_break=ids)]

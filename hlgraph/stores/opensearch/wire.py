@@ -35,15 +35,32 @@ class Cause(msgspec.Struct):
         return "; ".join(parts)
 
 
+class Failure(msgspec.Struct):
+    """Why one shard failed. ``primary`` is False for a copy that missed a write, which the server replaces itself."""
+
+    reason: Cause | None = None
+    status: str = ""
+    primary: bool = True
+
+
+class Shards(msgspec.Struct):
+    """The shards that failed, of those that a request was sent to. The status of the answer is 200 all the same, or an error."""
+
+    failures: list[Failure] = []
+
+
 class Refusal(msgspec.Struct):
     """The body of an error: from OpenSearch (``error``), or from an AWS gateway in front of it (``message``)."""
 
     error: Cause | str = ""
     message: str = ""
+    shards: Shards = msgspec.field(name="_shards", default_factory=Shards)
 
 
 class Anything(msgspec.Struct):
-    """An answer whose content is ignored."""
+    """An answer whose content is ignored, except for shards that failed."""
+
+    shards: Shards = msgspec.field(name="_shards", default_factory=Shards)
 
 
 class Row(msgspec.Struct):

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ from hlgraph.stores.opensearch.connection import BUSY, Connection, FormRefusedEr
 from hlgraph.stores.opensearch.indexes import Home, settings_of
 from hlgraph.stores.opensearch.query_bodies import count
 from hlgraph.stores.opensearch.where_query import conditions
-from hlgraph.stores.opensearch.wire import Bulk, Cause, Json, Written
+from hlgraph.stores.opensearch.wire import Anything, Bulk, Cause, Json, Written
 from hlgraph.stores.terms import parts
 from hlgraph.text import content_words, words
 
@@ -169,8 +170,9 @@ def _words(result: Written) -> str:
 
 def _complaint(connection: Connection, alias: str, *, refused: Sequence[tuple[str, Written]]) -> Exception:
     """Combine all refused items into one error; a reason that concerns the whole index is raised as its own error."""
-    first = refusal(connection.url, refused[0][1].status, cause=refused[0][1].error or "")
-    if type(first) is not StoreError:
+    status, cause = refused[0][1].status, refused[0][1].error or ""
+    first = refusal(connection.url, status, cause=cause, request=f"POST /{alias}/_bulk")
+    if type(first) is not StoreError or status == HTTPStatus.FORBIDDEN:
         return first
     shown = "; ".join(f"{name}: {_words(item)[:200]}" for name, item in refused[:_SHOWN])
     more = f" and {len(refused) - _SHOWN:,} more" if len(refused) > _SHOWN else ""
@@ -302,8 +304,8 @@ class _Index(msgspec.Struct):
     shards: dict[str, list[_Copy]] = {}
 
 
-class _Stats(msgspec.Struct):
-    indices: dict[str, _Index] = {}
+class _Stats(Anything):
+    indices: dict[str, _Index] = msgspec.field(default_factory=dict)
 
 
 def purge(connection: Connection, names: Sequence[str]) -> None:

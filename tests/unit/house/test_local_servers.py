@@ -64,7 +64,8 @@ class Repository:
 
 def test_every_server_is_locked_with_the_checksum_of_every_jar() -> None:
     found = pins.pins()
-    assert [pin.name for pin in found] == ["neo4j-2026.08.1", "neo4j-5.26.31", "opensearch-3.5.0", "compiler"]
+    servers = ["neo4j-2026.08.1", "neo4j-5.26.31", "opensearch-3.5.0", "opensearch-2.19.1"]
+    assert [pin.name for pin in found] == [*servers, "compiler"]
     for pin in found:
         assert pin.jars
         assert len({jar.name for jar in pin.jars}) == len(pin.jars)
@@ -390,7 +391,7 @@ def test_the_settings_file_is_one_that_hlgraph_reads(tmp_path: Path) -> None:
 def test_data_of_another_version_are_not_opened(tmp_path: Path) -> None:
     state.write(tmp_path, Servers(neo4j=GRAPH))
     with pytest.raises(ServerError, match=r"holds the data of neo4j 2026\.08\.1, asked for is 5\.26\.31"):
-        operate.start(tmp_path, ["neo4j"], neo4j_version="5.26")
+        operate.start(tmp_path, ["neo4j"], versions={"neo4j": "5.26"})
 
 
 def test_the_configuration_of_neo4j_listens_on_loopback_with_authentication() -> None:

@@ -37,7 +37,7 @@ import org.opensearch.transport.client.node.NodeClient;
 
 /**
  * TLS and basic authentication for one user, at the places where the security plugin hooks in: the transport of the
- * server itself does the TLS, and every REST handler is wrapped. The security plugin is not published as a jar.
+ * server itself does the TLS, and every REST handler is wrapped. The security plugin is not published as a jar for version 3.5.
  *
  * <p>Reads config/door.properties: user, password, keystore (a PKCS 12 file beside it), keystore_password.
  */

@@ -31,7 +31,8 @@ public final class OneNode {
 
     /** A node whose plugins are named here instead of found in a folder. */
     private static final class ClassPathNode extends Node {
-        ClassPathNode(Environment environment, Collection<PluginInfo> plugins) {
+        @SuppressWarnings({ "rawtypes", "unchecked" }) // what it takes differs, see plugin()
+        ClassPathNode(Environment environment, Collection plugins) {
             super(environment, plugins, true);
         }
     }
@@ -59,7 +60,7 @@ public final class OneNode {
         stopped.await();
     }
 
-    private static List<PluginInfo> plugins() {
+    private static List<Object> plugins() {
         // A Java runtime that is cut to size lacks the Thai word breaker; every index would fail for want of it.
         Class<? extends Plugin> analysis =
             ThaiTokenizer.DBBI_AVAILABLE ? CommonAnalysisModulePlugin.class : AnalysisWithoutThai.class;
@@ -70,12 +71,13 @@ public final class OneNode {
             plugin("mapper-extras", MapperExtrasModulePlugin.class),
             plugin("reindex", ReindexModulePlugin.class),
             plugin("opensearch-knn", KNNPlugin.class, "lang-painless"),
-            plugin("hlgraph-door", Door.class)
+            plugin("security", Door.class)
         );
     }
 
-    private static PluginInfo plugin(String name, Class<? extends Plugin> made, String... extended) {
-        return new PluginInfo(
+    private static Object plugin(String name, Class<? extends Plugin> made, String... extended) {
+        // Before version 3 a node takes the classes alone.
+        return Version.CURRENT.major < 3 ? made : new PluginInfo(
             name, name, Version.CURRENT.toString(), Version.CURRENT, "21", made.getName(), name, List.of(extended), false
         );
     }
