@@ -461,7 +461,8 @@ _STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
     r"\b(?:would have|almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to"
-    r"|attempted to|want(?:s|ed)? to|threaten(?:s|ed)? to|(?:is|are|was|were) to(?= be\b| [a-z]+)"
+    r"|attempted to|want(?:s|ed)? to|threaten(?:s|ed)? to|(?:propos|suggest|offer|ask)(?:e?s|e?d|ing) (?:to|that|whether)"
+    r"|(?:is|are|was|were) to(?= be\b| [a-z]+)"
     r"|(?P<plan>plan(?:s|ned)? to|hope[sd]? to|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
     re.IGNORECASE,
 )

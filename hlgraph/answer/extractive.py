@@ -137,7 +137,8 @@ _TIME = re.compile(
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
     r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
     r"(?:first|second|third|fourth|fifth|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
-    r"tomorrow|before|after|during|until|since|once|when|every|if|unless|immediately|at any time|(?:end|beginning|middle) of)\b"
+    r"tomorrow|(?i:before|after|during|until|since|once|when|every|if|unless|immediately|at any time)"
+    r"|(?:end|beginning|middle) of)\b"
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
 _LOWER_PLACE = re.compile(
@@ -218,7 +219,7 @@ def expected(question: str) -> Expected:
     return Expected.ANY
 
 
-_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _EXTENTS = {
     "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|r(?:uns?|an) (?:about|for|from|over|some|\\d+)|spans?|takes?|took"
     r"|duration|(?:(?:is|are|was|were|be|for)|(?:^|[:;,]))(?: about| some| only| roughly)?"
@@ -226,6 +227,8 @@ _EXTENTS = {
     "tall": "tall|high|height|rises?|rose|stands?|stood",
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
+    "heavy": r"heavy|weigh\w*|mass|[\d.,]+ ?(?:k?g|t|tonnes?|lbs?|pounds|(?:kilo)?grams?|kilos)",
+    "loud": r"loud\w*|noise|decibels?|dB(?:\(A\))?",
     "wide": "wide|width|broad|breadth|across",
     "old": "age|aged|(?:years?|months?|weeks?)[ -]old|born|birthday|at \\d{1,3}(?=[,;.]|$)|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
 }
@@ -348,7 +351,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         text = _LIFE.sub("", text)
     match = _HOW_MANY.search(question)
     if has_expected(kind, _NO_COUNT.sub("", text) if match else text, asked=asked):
-        nouns = [noun for noun in match.groups() if noun and fold(noun) not in LIGHT | STOP_WORDS] if match else []
+        counted_of = match.groups()[: 1 if is_row(text) else 2] if match else ()  # the heading of a row has the rest
+        nouns = [noun for noun in counted_of if noun and fold(noun) not in LIGHT | STOP_WORDS]
         return _measured_noun(question, text, constraints) is not None or all(map(statement(text).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
@@ -603,6 +607,9 @@ class _Pool:
         has_noun, unnamed = self._nouns(bodies)
         self.has_kind &= ~np.array(unnamed)
         own = _met(constraints.all, [statement(text) for text in bodies])
+        self.has_kind &= (
+            own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
+        )  # the title alone asserts nothing
         around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]
@@ -891,7 +898,9 @@ def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.
 def _is_fragment(text: str, constraints: Constraints) -> bool:
     """Whether a text can't answer alone: a lead-in, or at most three words without a label that is asked for ("language: Go")."""
     label = text.rpartition(": ")[0]
-    is_short = len(text.split()) <= _SHORT and not has_itself(label, constraints)
+    measures = {measure for word in constraints.words for measure in measured_by(word)}
+    is_labelled = has_itself(label, constraints) or not measures.isdisjoint(words(label))
+    is_short = len(text.split()) <= _SHORT and not is_labelled
     return is_short or text.rstrip().endswith((":", "："))
 
 

@@ -375,7 +375,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     if any(map(_LEFT_OUT.match, piece.headings[-1:])) and not _LEFT_OUT_ASKED.search(question):
         return None if unmet else False
     lead, colon, item = body.partition(":")
-    if colon and not mark and item.strip() and denies(lead) and not denies(question):  # "does not include: flood"
+    is_negative = denies(_WITHOUT.sub("", question))  # "without the lid" is what is asked about
+    if colon and not mark and item.strip() and denies(lead) and not is_negative:  # "does not include: flood"
         return None if unmet else False
     is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
     bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
@@ -522,7 +523,7 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
     if is_number and _AGED_ASKED.search(question):
         return _has_age(question, text)
     is_of_name = any(re.search(rf"\s[A-Z][\w-]* {re.escape(word)}(?!\w)", question) for word in unmet)  # Python 3.8
-    inside = range_has(text, unmet[0]) if is_number and not is_of_name and len(unmet) == 1 else None
+    inside = range_has(_in_digits(text), unmet[0]) if is_number and not is_of_name and len(unmet) == 1 else None
     others = {*_NUMBER.findall(_DATE.sub("", text))} - {*_NUMBER.findall(question)} - years
     if inside is None and is_number and _HOLDS.match(question) and _has_more(text, unmet[0]):
         return None  # what lasts 12 hours lasts 10, too
@@ -629,9 +630,15 @@ def _values(text: str, *, has_one: bool = False) -> list[_Quantity]:
 
 def _quantities(text: str) -> list[_Quantity]:
     """The ranges of a text, and the single values beside them."""
+    text = _in_digits(text)
     spans = [_quantified(text, each, text[each.start : each.end + 1]) for each in ranges(text)]
     inside = [range(each.range.start, each.range.end) for each in spans]
     return [*spans, *(each for each in _values(text) if not any(each.range.start in span for span in inside))]
+
+
+def _in_digits(text: str) -> str:
+    """A text with its numerals in digits, but for "one"."""
+    return _NUMERAL.sub(lambda word: word[0] if word[0].lower() == "one" else str(NUMERALS[word[0].lower()]), text)
 
 
 def _quantified(text: str, of: Range, written: str) -> _Quantity:

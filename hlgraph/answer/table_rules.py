@@ -509,6 +509,8 @@ class _Rule:
         )  # up to which rank an answer says what is unclear
         self.columns = _Columns(table)
         self.labels, self.rows = self.columns.labels, self.columns.rows
+        if not self.labels:
+            raise _ObstacleError("the table has no labels", most_rank=-1)
         self.inner, self.target, self.shown = kind.inner, "", list[str]()
         self.group = self._grouping()
         self.filters = [*self._limits(), *self._flags(), *self._values()]

@@ -486,6 +486,9 @@ BOUNDS = [
     ("Were more than 100 people hurt in the Tarn Flood?", "Nine people were hurt in the Tarn Flood.", "No"),
     ("Was the mill not built before 1900?", "The mill was built in 1871.", ""),
     ("Is it open after 6 pm?", "It is open until 8 pm.", ""),
+    ("Can I work from home four days a week?", "You can work from home up to three days a week.", "No"),
+    ("Can I work from home two days a week?", "You can work from home up to three days a week.", "Yes"),
+    ("Can it be used without the lid?", "Never do any of the following: use it without the lid.", "No"),
 ]
 
 
@@ -753,6 +756,12 @@ ASSERTIONS = [
     ("Qui a vendu le moulin à Ada Falk ?", ["Ada Falk a vendu le moulin à Ben Moro."], False),
     ("Qui a vendu le moulin à Ada Falk ?", ["Ben Moro a vendu le moulin à Ada Falk."], True),
     ("Qui a construit le pont ?", ["Le pont a été construit par Ada Falk."], True),
+    ("By how much are rents raised?", ["Ben Moro proposed to raise rents by 3 percent."], False),
+    ("By how much did Ben Moro propose to raise rents?", ["Ben Moro proposed to raise rents by 3 percent."], True),
+    ("When can a member apply for a grant?", ["After five years, a member can apply for a grant."], True),
+    ("Who approves a leave of three weeks?", ["A leave of more than two weeks is approved by the director."], True),
+    ("How heavy is the kettle?", ["The weight of the kettle is 1.1 kg."], True),
+    ("How heavy is the kettle?", ["The kettle has 1.7 litres."], False),
 ]
 
 
