@@ -497,6 +497,7 @@ _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
 _EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
+_CLOSES = re.compile(r"when (?:does|do) .*\bclose\b", re.IGNORECASE)
 _BEFORE_VERB = r"\b(?:to|will|would|did|does|do|not|never|shall|should|can|could|may|might|must)"
 _PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
 _OBJECT = re.compile(
@@ -737,6 +738,12 @@ def _has_all(text: str, names: Sequence[str]) -> bool:
 def _is_state(question: str, text: str) -> bool:
     """Whether a question asks for an event, and a text has the adjective that is spelled as its verb."""
     event = _EVENT.search(question)
+    if (
+        _CLOSES.match(question)
+        and re.search(r"\bclosed\b", text)
+        and not re.search(r"\bclos(?:es|e|ing)\b|\d\D*$", text)
+    ):
+        return True
     return (
         event is not None
         and re.search(rf"\b{event[1]}\b", text) is not None

@@ -265,6 +265,10 @@ _COST_ASKED = re.compile(
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
+_CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
+_ONLY_DAYS = re.compile(  # no number but of days and the like
+    r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
+)
 _BARE_CELL = re.compile(r": [\d.,]+(?:;|$)")
 _COST = re.compile(
     r"\b(?:cost|price|fee|fare|rent|pay|paid|worth|charge|free)\w*\b|\d (?:\w+ )?(?:crowns?|francs?|cents?|yen)\b"
@@ -276,7 +280,9 @@ def _has_extent(question: str, text: str) -> bool:
     unit = _TIME_COUNTED.search(question)
     if unit and not re.search(rf"\b{unit[1]}s?\b", text, re.IGNORECASE):
         return False
-    if _COST_ASKED.search(question) and not (_SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)):
+    is_sum = _SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)
+    is_change = _CHANGED_BY.search(text) is not None and " by " not in question.lower()
+    if _COST_ASKED.search(question) and (not is_sum or is_change or _ONLY_DAYS.search(text)):
         return False
     if (_TOOK.search(question) and not _DURATION.search(text)) or (
         _PEOPLE_ASKED.search(question) and not _PEOPLE.search(text)
@@ -346,7 +352,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     """
     asked = {*map(fold, constraints.all), *content_words(question)}
     if (name := _defined(question)) is not None:
-        return _is_defined(text, name)
+        return _is_defined(text, name) and not (_OF_ROLE.match(question) and _IS_SO.match(text))
     if kind is Expected.TIME and not _OF_LIFE.search(question):
         text = _LIFE.sub("", text)
     match = _HOW_MANY.search(question)
@@ -380,7 +386,10 @@ def _measured_noun(question: str, text: str, constraints: Constraints) -> str | 
     return fold(asked[1]) if asked and is_measured else None
 
 
-_NO_COUNT = re.compile(r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}")  # port LAN 1, 192.168.7.1
+_NO_COUNT = re.compile(  # port LAN 1, 192.168.7.1, the number of a clause, 18:00
+    r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}|^\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d{1,2}:\d{2}\b"
+)
+_VERSION_HEADING = re.compile(r"\bv?\d+(?:\.\d+)+\b")
 _VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
 _WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
@@ -393,7 +402,11 @@ _DEFINITION_ASKED = re.compile(
     rf"(?P<name>[\w.'’-]+(?: {_NO_PART}[\w.'’-]+){{0,3}})\?"
 )
 _NO_NAME = re.compile(r"(?:ing|ed|est|first|last|most)$")
-_SAYS_WHAT = r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?(?:,? (?:is|are|was|were|means|stands for|refers to)\b|:|,? (?:an?|the) |\s[–—-]\s)"
+_SAYS_WHAT = r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?(?:,? (?:is|are|was|were|means|stands for|refers to)\b(?! not\b)|:|, (?:an?|the) |\s[–—-]\s)"
+_OF_ROLE = re.compile(r"who (?:is|are|was|were) the ", re.IGNORECASE)
+_IS_SO = re.compile(
+    r"[^.;:,(]*? (?:is|are|was|were) (?!(?:an?|the|one|its|his|her|their|our)\b)[a-z]"
+)  # "the client is liable"
 _DEFINED = re.compile(rf"(?:(?:the|an?) )?([\w.'’-]+(?: [\w.'’-]+){{0,5}}?){_SAYS_WHAT}", re.IGNORECASE)
 
 
@@ -790,6 +803,9 @@ class _Pool:
         excused |= self.in_range[at]
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
         asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
+        is_dated = asked == "version" or self.question.startswith("When ")
+        if is_dated and any(map(_VERSION_HEADING.search, piece.headings)):
+            excused |= {"version", "released", "release"} & {*constraints.words}
         labels = [re.escape(asked)] if asked else [re.escape(number) for number in constraints.numbers if is_row(body)]
         is_labelled = any(re.search(rf"\b{label}\b[^;:]*: ", fold(body)) for label in labels)
         said = [word for word in constraints.words if word not in LIGHT and word not in rest]

@@ -372,7 +372,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     first, body = _own_clause(first, body, around, constraints)
     said = Statements([first], places=around)
     unmet = said.unmet(constraints)
-    if any(map(_LEFT_OUT.match, piece.headings[-1:])) and not _LEFT_OUT_ASKED.search(question):
+    is_out = _LEFT_OUT_SAID.match(body) is not None or any(map(_LEFT_OUT.match, piece.headings[-1:]))
+    if is_out and not _LEFT_OUT_ASKED.search(question):
         return None if unmet else False
     lead, colon, item = body.partition(":")
     is_negative = denies(_WITHOUT.sub("", question))  # "without the lid" is what is asked about
@@ -390,10 +391,13 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         is_title = is_title and _PRONOUN.match(body) is None
         is_about_title = is_title and len(own) < min(_FEWEST_OWN, len(telling) - 1)
         needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
+        codes = tuple(each for each in constraints.numbers if re.search(r"[^\W\d_]", each))  # S3 is a name
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
         is_bound = is_bound or is_about_title
         is_open = (
-            is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=(), words=needed))
+            is_bound
+            or _has_age(question, body) is False
+            or said.unmet(constraints._replace(numbers=codes, words=needed))
         )
         return None if is_open else _is_exception(body, constraints)
     is_beyond = any(range_has(body, number) is False for number in constraints.numbers if number in unmet)
@@ -409,6 +413,9 @@ _LEFT_OUT = re.compile(
     r"\W*(?:\w+ )?(?:removed|removals?|dropped|discontinued|exclusions?|excluded|fixed|(?:bug )?fixes|resolved)\W*$"
     r"|.*\b(?:not|never) (?:be )?(?:included|covered|supported|allowed|permitted|insured)\b",
     re.IGNORECASE,
+)
+_LEFT_OUT_SAID = re.compile(
+    r"(?:^|.*: )\W*(?:removed|dropped|discontinued|ended) (?:the )?(?:support|[a-z-]*)\b", re.IGNORECASE
 )
 _LEFT_OUT_ASKED = re.compile(r"\b(?:remov|drop|discontinu|exclu|fix|resolv)|\bnot\b|n['’]t\b", re.IGNORECASE)
 
@@ -518,7 +525,7 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         has = any(low <= int(word) <= high for word in unmet for low, high in spans)
         return True if has else False if years else None
     is_number = all(map(_NUMBER.fullmatch, unmet))
-    if is_number and _BOUND.search(question):  # "after 6 pm"
+    if is_number and (after := _BOUND.search(question)) and {*words(after[0])} & _ORDERS:  # "after 6 pm"
         return None
     if is_number and _AGED_ASKED.search(question):
         return _has_age(question, text)
@@ -539,7 +546,8 @@ _BOUND = re.compile(
     rf"\s(?:[{CURRENCIES}] ?|[-−])?(?P<number>\d[\d.,]*|(?:{'|'.join(NUMERALS)})\b)",
     re.IGNORECASE,
 )
-_OF_YEARS = _names("before after since by prior later earlier")
+_ORDERS = _names("before after since prior later earlier")
+_OF_YEARS = _ORDERS | {"by"}
 _OF_SUBJECT = ("under", "over", "above", "below", "older", "younger", "heavier", "larger", "smaller", "up to")
 _ALLOWS = re.compile(rf"{_PERMISSION.pattern}|.*\b(?:allow|support|accept|include)s?\b", re.IGNORECASE)
 _HOLDS = re.compile(

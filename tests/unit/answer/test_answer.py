@@ -489,6 +489,9 @@ BOUNDS = [
     ("Can I work from home four days a week?", "You can work from home up to three days a week.", "No"),
     ("Can I work from home two days a week?", "You can work from home up to three days a week.", "Yes"),
     ("Can it be used without the lid?", "Never do any of the following: use it without the lid.", "No"),
+    ("May the fee be raised by 5 percent?", "The fee may be raised by at most 3 percent.", "No"),
+    ("Does Tarn support Python 3.9?", "Tarn, 2.3: Removed support for Python 3.9.", "No"),
+    ("Does Tarn support S3?", "Encrypted volumes are not supported by Tarn.", ""),
 ]
 
 
@@ -762,6 +765,15 @@ ASSERTIONS = [
     ("Who approves a leave of three weeks?", ["A leave of more than two weeks is approved by the director."], True),
     ("How heavy is the kettle?", ["The weight of the kettle is 1.1 kg."], True),
     ("How heavy is the kettle?", ["The kettle has 1.7 litres."], False),
+    ("Who is the Client?", ["The Client shall provide the ladders."], False),
+    ("Who is the Client?", ["The Client is Murn Logistics."], True),
+    ("How much is the Fee?", ["The Fee is payable within 14 days of the invoice."], False),
+    ("How much is the Fee?", ["The Fee may be raised by at most 3 percent."], False),
+    ("How much is the Fee?", ["The Fee is 2,400 euros and payable within 14 days."], True),
+    ("How many people clean the hall?", ["2.1 Brask shall clean the hall on working days from 18:00 on."], False),
+    ("When does the shop close?", ["In January the shop is closed."], False),
+    ("When does the shop close?", ["The shop closes at 4 pm."], True),
+    ("Who is the Client?", ["The Client is liable for loss of profit."], False),
 ]
 
 
