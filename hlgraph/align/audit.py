@@ -11,7 +11,7 @@ import numpy as np
 from hlgraph.align.pairs import Pair, named, parts_of
 from hlgraph.answer.citations import MARK
 from hlgraph.errors import InputError
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.evaluate.metrics import normalised
 from hlgraph.text import sentences
 
@@ -62,7 +62,7 @@ class LengthFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Tabled):
     """The result of an audit.
 
     Attributes
@@ -89,10 +89,11 @@ class Audit:
         """Whether any finding breaks training."""
         return any(item.breaks_training for item in self.findings)
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The findings."""
         rows = tuple(("broken" if item.breaks_training else "warning", item.message) for item in self.findings)
         title = f"{self.pairs:,} pairs for training, {self.held_out:,} held out; AUC of length {self.length.auc:.3f}"
-        return "\n".join(as_html(Table(title, ("finding", "what is wrong"), rows)))
+        return [Table(title, ("finding", "what is wrong"), rows)]
 
 
 def audit(train: Sequence[Pair], test: Sequence[Pair] = (), *, most_auc: float = MOST_AUC) -> Audit:

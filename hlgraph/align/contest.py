@@ -17,7 +17,7 @@ from hlgraph.align.losses import BETA, dpo, margin, mode_seeking
 from hlgraph.align.pairs import NEGATIVES, Pair, Prompt, parts_of, prompts_beside, read_pairs
 from hlgraph.align.train import TransformersPolicy, adapter_in, beyond_reach, load, with_adapter
 from hlgraph.errors import InputError
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.evaluate.metrics import exact_match, f1, has_answer
 from hlgraph.evaluate.statistics import Difference, Resamples
 
@@ -109,7 +109,7 @@ class PolicyFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Tabled):
     """The figures of all policies on the same pairs and prompts, the untrained first.
 
     Attributes
@@ -123,7 +123,8 @@ class Comparison:
     questions: int
     policies: tuple[PolicyFigures, ...]
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The figures of each policy."""
         rows = tuple(
             (
                 item.name,
@@ -133,7 +134,7 @@ class Comparison:
             for item in self.policies
         )
         head = ("policy", "prefers", "margin", "mode-seeking", "dpo")
-        return "\n".join(as_html(Table(f"{self.pairs:,} pairs", head, rows)))
+        return [Table(f"{self.pairs:,} pairs", head, rows)]
 
 
 class _Row(NamedTuple):

@@ -37,7 +37,7 @@ from hlgraph.answer.citations import CITED, MARK, cited_sentences, in_lines, lin
 from hlgraph.answer.writer import ALIGNED, aligned_values, prompt_named
 from hlgraph.errors import BudgetError, InputError, ModelAnswerError
 from hlgraph.evaluate.datasets import Dataset, Question, load
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.evaluate.metrics import exact_match, has_answer, normalised
 from hlgraph.evaluate.runner import PREFIX, ingest_set, prepare
 from hlgraph.extract.wording import objection
@@ -417,7 +417,7 @@ Find: TypeAlias = Callable[[str, int], Sequence["Evidence"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairSet:
+class PairSet(Tabled):
     """The pairs of an evaluation set. A notebook shows the counts.
 
     Attributes
@@ -465,13 +465,14 @@ class PairSet:
             "prompts": len(self.prompts),
         }
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The numbers of questions and pairs."""
         rows = (
             ("questions", f"{self.questions:,}", f"{self.held_out:,}"),
             ("pairs", f"{len(self.train):,}", f"{len(self.test):,}"),
         )
         title = f"{self.tasks:,} reasons asked for, {sum(self.faults.values()):,} left out"
-        return "\n".join(as_html(Table(title, ("", "for training", "held out"), rows)))
+        return [Table(title, ("", "for training", "held out"), rows)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from hlgraph.align.audit import check_no_leak
 from hlgraph.align.losses import BETA, SMOOTHING
 from hlgraph.align.pairs import Pair, held_out_beside, read_pairs
 from hlgraph.errors import InputError, MissingExtraError
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.ids import checksum
 from hlgraph.stores.batches import batched
 from hlgraph.stores.files import make_folder, write_bytes
@@ -371,7 +371,7 @@ class TrainSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trained:
+class Trained(Tabled):
     """The result of a training.
 
     Attributes
@@ -397,10 +397,11 @@ class Trained:
     curve: tuple[Mapping[str, float], ...]
     seconds: float
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The curve of the training."""
         names = ("step", "loss", "margin", "preferred", "log_chosen", "log_rejected")
         rows = tuple(tuple(f"{line[name]:.4g}" for name in names) for line in self.curve)
-        return "\n".join(as_html(Table(f"{self.pairs:,} pairs, {self.steps:,} steps", names, rows)))
+        return [Table(f"{self.pairs:,} pairs, {self.steps:,} steps", names, rows)]
 
 
 def train(

@@ -97,12 +97,14 @@ class Dataset:
     passages_path : the file of passages, for :func:`read_passages`; passages are not kept in memory
     questions : the chosen questions
     extractions : files of extractions, possibly none
+    unknown : gold ids of the questions that the corpus does not have
     """
 
     name: str
     passages_path: Path
     questions: tuple[Question, ...]
     extractions: tuple[Path, ...] = ()
+    unknown: frozenset[str] = frozenset()
 
 
 class _PassageRow(msgspec.Struct):
@@ -170,10 +172,9 @@ def load(
     selected = tuple(islice(_chosen(_questions(path, golds, qrels), path, subsets=subsets), limit))
     if not selected:
         raise ReadError(str(path), "it has no questions")
-    if selected[0].gold:
-        _check_same_corpus(path, selected, passages)
+    unknown = _unknown_gold(path, selected, passages)
     extractions = tuple(file for stem in _EXTRACTIONS if (file := _find(root, stem)) is not None)
-    return Dataset(root.resolve().name, passages, selected, extractions)
+    return Dataset(root.resolve().name, passages, selected, extractions, unknown)
 
 
 def read_passages(path: str | Path) -> Iterator[Passage]:
@@ -279,11 +280,13 @@ def _with_choice(question: Question, place: str) -> Question:
     return replace(question, answers=tuple(dict.fromkeys(golds)))
 
 
-def _check_same_corpus(path: Path, questions: tuple[Question, ...], passages: Path) -> None:
-    """Check that at least one gold passage exists. A few may be missing, but against the wrong corpus every question scores 0."""
-    wanted = frozenset().union(*(question.gold for question in questions))
-    if not any(row.id in wanted for _, row, _ in _rows(passages, _IdRow)):
+def _unknown_gold(path: Path, questions: tuple[Question, ...], passages: Path) -> frozenset[str]:
+    """The gold passages that do not exist. A few may be missing, but against the wrong corpus every question scores 0."""
+    wanted = {name for question in questions for name in question.gold}
+    unknown = wanted.difference(row.id for _, row, _ in _rows(passages, _IdRow)) if wanted else wanted
+    if wanted and unknown == wanted:
         raise ReadError(str(path), f"none of its supporting passages is in {passages}", "use questions of that corpus")
+    return frozenset(unknown)
 
 
 def _find(root: Path, stem: str) -> Path | None:
@@ -357,7 +360,7 @@ def json_lines(
     """
     decoder = msgspec.json.Decoder(kind)
     try:
-        lines = Path(path).read_bytes().splitlines()
+        lines = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise ReadError(str(path), error.strerror or str(error), unreadable) from error
     for number, line in enumerate(lines, 1):

@@ -239,7 +239,7 @@ class EvaluationPlan:
             against=default_against(report if against else own, against),
             answers=answered,
             judged=judged,
-            warnings=(*lacking(dataset, self.outside), *self._undefined()),
+            warnings=(*lacking(dataset, self.outside), *self._warnings()),
             coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
@@ -257,12 +257,18 @@ class EvaluationPlan:
         plan = batches.plan(documents_of(self.dataset), options)
         return {"": {name: float(getattr(plan, name)) for name in TOKENS}}
 
-    def _undefined(self) -> list[str]:
-        """Warnings about requested measures that are undefined because no question has gold."""
+    def _warnings(self) -> list[str]:
+        """Warnings about gold that the corpus does not have, and about measures that are undefined without gold."""
         judges = self.options.judging.judges if self.options.judging else ()
         lines = [
             f"{name}: undefined, no question has answers to judge by" for name in judges if name not in self.judges
         ]
+        if unknown := self.dataset.unknown:
+            count = sum(not unknown.isdisjoint(question.gold) for question in self.dataset.questions)
+            lines.append(
+                f"{len(unknown)} supporting passages of {count} questions are not in the corpus, such as {min(unknown)}; they "
+                "count as not found"
+            )
         if self.options.is_answered and not any(question.answers for question in self.dataset.questions):
             lines.append(
                 "EM, F1 and claims: undefined, no question has answers; a chat model can judge the answers in pairs"

@@ -42,8 +42,29 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    def __str__(self) -> str:
+        """The lines of the table, as the commands print them."""
+        return "\n".join(as_lines(self))
+
     def _repr_html_(self) -> str:
         return "\n".join(as_html(self))
+
+
+class Tabled:
+    """A result that is printed as its tables, and shown as them in a notebook."""
+
+    __slots__ = ()
+
+    def tables(self) -> list[Table]:
+        """The tables of the result."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """The tables, with an empty line between two."""
+        return "\n\n".join(map(str, self.tables()))
+
+    def _repr_html_(self) -> str:
+        return "\n".join(line for table in self.tables() for line in as_html(table))
 
 
 def as_lines(table: Table) -> list[str]:

@@ -366,7 +366,7 @@ def _check_word(text: str, what: str) -> None:
 
 def _lines(path: str | Path, form: str) -> list[tuple[int, list[str]]]:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ReadError(str(path), f"it cannot be read: {error}", "give a TREC file in UTF-8") from error
     except UnicodeDecodeError as error:
@@ -384,6 +384,9 @@ def _lines(path: str | Path, form: str) -> list[tuple[int, list[str]]]:
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _LETTER = re.compile(r"\b([A-Z])\b")
+_INDEFINITE = re.compile(r"\b[Aa]\s+(?=\w)")
+_PRONOUN = re.compile(r"\bI(?=['’]| [a-z])")
+_ONLY_LETTER = re.compile(r"\W*([A-Za-z])\W*")
 _MARKED = re.compile(r"\banswer(?:\s+is)?\s*[:=]?\s*\(?\b([A-Z])\b", re.IGNORECASE)
 
 
@@ -402,6 +405,8 @@ def normalised(text: str) -> str:
 def exact_match(answer: str, golds: Sequence[str]) -> float:
     """1 if the answer equals a gold answer once both are normalised, else 0.
 
+    Gold answers without a word count only if none has one (SQuAD 2.0).
+
     Parameters
     ----------
     answer : the answer; empty for none
@@ -417,14 +422,13 @@ def exact_match(answer: str, golds: Sequence[str]) -> float:
     >>> exact_match("the River Velm.", ["Velm", "River Velm"])
     1.0
     """
-    given = normalised(answer)
-    return float(any(given == normalised(gold) for gold in _some(golds)))
+    return float(normalised(answer) in _wanted(golds))
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
     """The highest harmonic mean of precision and recall of the words of an answer, over the gold answers.
 
-    Two answers without a word are equal (SQuAD 2.0).
+    Two answers without a word are equal; gold answers without a word count only if none has one (SQuAD 2.0).
 
     Parameters
     ----------
@@ -442,7 +446,11 @@ def f1(answer: str, golds: Sequence[str]) -> float:
     0.6666666666666666
     """
     given = normalised(answer).split()
-    return max(_f1(given, normalised(gold).split()) for gold in _some(golds))
+    return max(_f1(given, gold.split()) for gold in _wanted(golds))
+
+
+def _wanted(golds: Sequence[str]) -> list[str]:
+    return [words for words in map(normalised, _some(golds)) if words] or [""]
 
 
 def _f1(given: list[str], gold: list[str]) -> float:
@@ -506,7 +514,8 @@ def chosen_option(reply: str, options: Mapping[str, str]) -> str | None:
     """The option of a multiple choice question that a reply names: by its letter, else by its text. None if it names none.
 
     Uses the letter after "answer", else the only letter of an option in the reply, else the only option whose text is in the
-    reply. A reply that names several options gives None.
+    reply. A reply that names several options gives None. An "a" before a word, an "A" before the text of an option, and an "I"
+    before a word in lower case are an article and a pronoun, not letters of options.
 
     Parameters
     ----------
@@ -528,13 +537,20 @@ def chosen_option(reply: str, options: Mapping[str, str]) -> str | None:
         raise InputError(
             f"the options are {', '.join(options) or 'none'}; give at least two, named by letters from A to Z"
         )
-    if (marked := _MARKED.search(reply)) and marked[1].upper() in options:
+    texts = {letter: f" {words} " for letter, option in options.items() if (words := normalised(option))}
+
+    def without_article(match: re.Match[str]) -> str:
+        rest = f" {normalised(reply[match.end() :])} "
+        return "" if match[0][0] == "a" or rest.startswith(tuple(texts.values())) else match[0]
+
+    bare = _INDEFINITE.sub(without_article, reply)
+    if (marked := _MARKED.search(bare) or _ONLY_LETTER.fullmatch(bare)) and marked[1].upper() in options:
         return str(marked[1]).upper()
-    letters: set[str] = {letter for letter in _LETTER.findall(reply) if letter in options}
+    letters: set[str] = {letter for letter in _LETTER.findall(_PRONOUN.sub("", bare)) if letter in options}
     if len(letters) == 1:
         return letters.pop()
     text = f" {normalised(reply)} "
-    named = [letter for letter, option in options.items() if normalised(option) and f" {normalised(option)} " in text]
+    named = [letter for letter, words in texts.items() if words in text]
     return named[0] if not letters and len(named) == 1 else None
 
 

@@ -23,7 +23,7 @@ from hlgraph.evaluate.answering import NAMES as OF_TEXTS
 from hlgraph.evaluate.claims import ClaimScores, WordClaims
 from hlgraph.evaluate.datasets import load
 from hlgraph.evaluate.evaluation import ACCURACY, COUNTS, LAYERS, TOKENS, EvaluationOptions
-from hlgraph.evaluate.figures import Table, as_html, as_markdown, interval_cells
+from hlgraph.evaluate.figures import Table, Tabled, as_markdown, interval_cells
 from hlgraph.evaluate.metrics import FAMILIES
 from hlgraph.evaluate.metrics import MEASURES as RETRIEVAL
 from hlgraph.evaluate.report import Evaluation, write_files
@@ -554,7 +554,7 @@ Measure = Callable[[Path, EvaluationOptions], Evaluation]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeReport:
+class RecipeReport(Tabled):
     """A recipe that was run. A notebook shows its tables.
 
     Attributes
@@ -617,8 +617,12 @@ class RecipeReport:
         tree = f"{json.dumps(self.to_json(), ensure_ascii=False, indent=2)}\n"
         write_files(Path(folder), {"recipe.md": "\n".join(lines), "recipe.json": tree})
 
-    def _repr_html_(self) -> str:
-        return "\n".join(line for table in self.tables() for line in as_html(table))
+    def __str__(self) -> str:
+        """The table of each set with its models, and the notes."""
+        parts = (
+            f"{table}\n{models_line(self.recipe, run)}\n" for run, table in zip(self.runs, self.tables(), strict=True)
+        )
+        return "\n".join((*parts, *self.notes()))
 
 
 def run_recipe(

@@ -21,7 +21,6 @@ from hlgraph.evaluate.figures import (
     answers_table,
     as_csv,
     as_html,
-    as_lines,
     as_markdown,
     by_group,
     costs_table,
@@ -140,6 +139,10 @@ class Evaluation:
         """Everything as JSON data, see :func:`as_tree`."""
         return as_tree(self)
 
+    def __str__(self) -> str:
+        """All tables and notes, as the command prints them."""
+        return "\n".join(as_text(self))
+
     def _repr_html_(self) -> str:
         lines: list[str] = []
         for title, tables in self.parts().items():
@@ -226,10 +229,7 @@ def grouped_parts(results: Evaluation) -> list[GroupedPart]:
 
 def as_text(results: Evaluation) -> list[str]:
     """All tables and notes as lines for a terminal."""
-    lines: list[str] = []
-    for table in results.tables():
-        lines.extend((*as_lines(table), ""))
-    return [*lines, *results.notes()]
+    return [*(f"{table}\n" for table in results.tables()), *results.notes()]
 
 
 def as_tree(results: Evaluation) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.answering import ReaderOptions
     from hlgraph.evaluate.evaluation import EvaluationOptions
     from hlgraph.evaluate.judges.report import JudgeOptions
-    from hlgraph.evaluate.recipes import RecipeReport
     from hlgraph.evaluate.report import Evaluation
     from hlgraph.index.hierarchy import HierarchyQuery
     from hlgraph.ingest.report import Report
@@ -307,8 +306,6 @@ def _run_set(
     out: str | None,
 ) -> None:
     """Evaluate one set, write the files, and print the results."""
-    from hlgraph.evaluate.report import as_text
-
     if folder is None:
         raise InputError("no evaluation set is given; give its folder DIR, or a table of a paper with --recipe")
     if save is not None and not Path(save).absolute().parent.is_dir():
@@ -318,7 +315,7 @@ def _run_set(
         evaluation.save(save)
     if out is not None:
         evaluation.write(out)
-    cli.show(evaluation.to_json(), as_text(evaluation))
+    cli.show(evaluation.to_json(), [str(evaluation)])
     _end(evaluation)
 
 
@@ -367,20 +364,8 @@ def _run_recipe(
     result = run_recipe(name, options, measure=measure, has_chat=has_chat, folder=folder, data=data)
     if out is not None:
         result.write(out)
-    cli.show(result.to_json(), _recipe_lines(result))
+    cli.show(result.to_json(), [str(result)])
     _end(*(run.results for run in result.runs))
-
-
-def _recipe_lines(result: RecipeReport) -> Iterator[str]:
-    """The tables of a recipe, and what is missing."""
-    from hlgraph.evaluate.figures import as_lines
-    from hlgraph.evaluate.recipes import models_line
-
-    for run, table in zip(result.runs, result.tables(), strict=True):
-        yield from as_lines(table)
-        yield models_line(result.recipe, run)
-        yield ""
-    yield from result.notes()
 
 
 def _measured(cli: Invocation, folder: Path, options: EvaluationOptions) -> Evaluation:

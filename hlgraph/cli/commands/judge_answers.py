@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ from hlgraph.cli.command import Corpus, Invocation, MaxTokens, MaxUsd, argument,
 from hlgraph.cli.commands.plan import basis, cost_lines
 
 if TYPE_CHECKING:
-    from hlgraph.evaluate.judges.report import JudgeOptions, JudgeReport
+    from hlgraph.evaluate.judges.report import JudgeOptions
 
 PLACE = 172  # position in the list of commands
 
@@ -99,19 +98,9 @@ def judge(
         )
     if out is not None:
         write_files(Path(out), judge_files(report, candidates))
-    cli.show(report.to_json(), _lines(report))
+    cli.show(report.to_json(), [str(report)])
     if report.missing:
         raise typer.Exit(6 if report.is_out_of_budget else 1)
-
-
-def _lines(report: JudgeReport) -> Iterator[str]:
-    from hlgraph.evaluate.figures import as_lines
-    from hlgraph.evaluate.judges.report import judge_notes, judge_tables
-
-    for table in judge_tables(report):
-        yield from as_lines(table)
-        yield ""
-    yield from judge_notes(report)
 
 
 def judge_options(

@@ -15,7 +15,7 @@ import numpy as np
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import json_lines
-from hlgraph.evaluate.figures import Table, as_csv, interval_cells
+from hlgraph.evaluate.figures import Table, Tabled, as_csv, interval_cells
 from hlgraph.evaluate.statistics import (
     Interval,
     Kappa,
@@ -601,7 +601,7 @@ class JudgedAnswers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeReport:
+class JudgeReport(Tabled):
     """The results of all judges.
 
     Attributes
@@ -628,6 +628,14 @@ class JudgeReport:
     reasons: Mapping[str, tuple[int, str]]
     writers: tuple[str, ...]
     spent: Spent
+
+    def tables(self) -> list[Table]:
+        """The tables that have rows, see :func:`judge_tables`."""
+        return judge_tables(self)
+
+    def __str__(self) -> str:
+        """The tables and the notes, as the command prints them."""
+        return "\n".join((*(f"{table}\n" for table in self.tables()), *judge_notes(self)))
 
     @property
     def missing(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import HLGraphError, InputError
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.evaluate.questions.making import leaks, passage_of
 from hlgraph.evaluate.questions.record import MadeQuestion
 from hlgraph.records import Chunk, Kind, Source, Statement
@@ -61,7 +61,7 @@ class AloneReport:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Tabled):
     """The findings about questions. A notebook shows them.
 
     Attributes
@@ -77,11 +77,12 @@ class CheckReport:
     is_changed: bool
     alone: AloneReport | None = None
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The findings."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
         rows = tuple((item.question_id, item.what, item.reason) for item in self.findings)
         title = f"{sum(self.counts.values())} questions: {kinds}; {len(rows)} findings"
-        return "\n".join(as_html(Table(title, ("question", "what", "reason"), rows)))
+        return [Table(title, ("question", "what", "reason"), rows)]
 
 
 def check(graph: HLGraph, questions: Sequence[MadeQuestion]) -> CheckReport:

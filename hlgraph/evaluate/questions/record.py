@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from hlgraph.errors import HLGraphError, InputError, ReadError
 from hlgraph.evaluate.datasets import json_lines
-from hlgraph.evaluate.figures import Table, as_html
+from hlgraph.evaluate.figures import Table, Tabled
 
 QuestionKind = Literal["bridge", "comparison", "intersection", "null", "synthesis", "abstract"]
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -68,7 +68,7 @@ class MadeQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionSet:
+class QuestionSet(Tabled):
     """Questions made from a corpus, and why others were dropped. A notebook shows them.
 
     Attributes
@@ -96,10 +96,11 @@ class QuestionSet:
         """Write the questions to a file, see :func:`write_questions`. Raises InputError."""
         write_questions(self.questions, path)
 
-    def _repr_html_(self) -> str:
+    def tables(self) -> list[Table]:
+        """The questions with their answers."""
         rows = tuple((item.question, item.type, "; ".join(item.answers)) for item in self.questions)
         title = f"{len(rows)} questions of {sum(self.wanted.values())}"
-        return "\n".join(as_html(Table(title, ("question", "kind", "answers"), rows)))
+        return [Table(title, ("question", "kind", "answers"), rows)]
 
 
 def line_of(question: MadeQuestion) -> str:

@@ -100,6 +100,39 @@ def test_the_option_that_a_reply_names(reply: str, chosen: str | None) -> None:
     assert chosen_option(reply, {"A": "in Ombry", "B": "in Kestrin", "C": "!"}) == chosen
 
 
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ("A mill", "B"),
+        ("The answer is a mill.", "B"),
+        ("Answer: A bridge", "C"),
+        ("A mill stands there, and no ferry", None),
+        ("The answer is a matter of taste", None),
+        ("A ferry", "A"),
+        ("A", "A"),
+        ("Answer: A because the mill fell", "A"),
+        ("The answer is a.", "A"),
+        ("b", "B"),
+        ("(c)", "C"),
+        ("I believe B", "B"),
+        ("I think it was a mill.", "B"),
+        ("Answer: I", "I"),
+        ("I", "I"),
+    ],
+)
+def test_an_article_and_a_pronoun_are_no_letters_of_options(reply: str, chosen: str | None) -> None:
+    options = {"A": "a ferry", "B": "a mill", "C": "the bridge", **{letter: f"{letter}-tower" for letter in "DEFGHI"}}
+    assert chosen_option(reply, options) == chosen
+
+
+def test_a_gold_answer_without_a_word_counts_only_alone() -> None:
+    """As in the evaluation of SQuAD 2.0: an empty answer is right only if no gold answer has a word."""
+    for measure in (exact_match, f1):
+        assert measure("", ["the", "Velm"]) == 0.0
+        assert measure("", ["the", "!"]) == 1.0
+        assert measure("Velm", ["the", "Velm"]) == 1.0
+
+
 def test_options_have_letters() -> None:
     for options in ({"A": "x"}, {"1": "x", "2": "y"}, {}):
         with pytest.raises(InputError, match="from A to Z"):

@@ -14,6 +14,7 @@ from hlgraph.evaluate.datasets import (
     Passage,
     Question,
     corpus_fingerprint,
+    json_lines,
     load,
     questions_fingerprint,
     read_passages,
@@ -165,6 +166,19 @@ def test_questions_of_another_corpus_are_refused(folder: Path) -> None:
     strange = write(folder / "strange.jsonl", [{**QUESTIONS[0], "supporting_passage_ids": ["x", "y"]}])
     with pytest.raises(ReadError, match="none of its supporting passages"):
         load(folder, questions=strange)
+
+
+def test_gold_that_the_corpus_lacks_is_known(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "p1", "text": "x"}\n')
+    line = '{{"id": "q{0}", "question": "Who?", "supporting_passage_ids": ["p{0}"]}}\n'
+    (tmp_path / "questions.jsonl").write_text(line.format(1) + line.format(9))
+    assert load(tmp_path).unknown == {"p9"}
+    assert load(tmp_path, limit=1).unknown == frozenset()
+
+
+def test_a_file_of_records_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": 2}\r\n')
+    assert list(json_lines(tmp_path / "rows", dict[str, int], mend="")) == [(1, {"a": 1}), (3, {"a": 2})]
 
 
 def test_subsets_are_chosen_by_name(folder: Path) -> None:

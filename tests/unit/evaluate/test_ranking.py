@@ -133,6 +133,13 @@ def test_broken_qrels_and_missing_files_are_named(tmp_path: Path) -> None:
         read_run(tmp_path / "none")
 
 
+def test_a_byte_order_mark_is_no_part_of_an_id(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(b"\xef\xbb\xbfq1 Q0 a 1 2.5e-1 x\r\n\r\n\r\nq2\tQ0 a 1 1 x\r\n")
+    (tmp_path / "qrels").write_bytes(b"\xef\xbb\xbfq1 0 a 1\r\n")
+    assert read_run(tmp_path / "run") == {"q1": ("a",), "q2": ("a",)}
+    assert read_qrels(tmp_path / "qrels") == {"q1": {"a"}}
+
+
 def test_ids_with_white_space_are_refused() -> None:
     for rankings, name in (
         ({"a b": ("x",)}, "n"),

@@ -25,7 +25,7 @@ from hlgraph.evaluate.figures import (
 )
 from hlgraph.evaluate.metrics import read_qrels, read_run
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
-from hlgraph.evaluate.report import Evaluation, as_text, as_tree, plot, write_folder
+from hlgraph.evaluate.report import Evaluation, as_tree, plot, write_folder
 from hlgraph.evaluate.runner import EvalReport, Outcome, Setting, result_of
 from hlgraph.evaluate.statistics import (
     Difference,
@@ -119,12 +119,12 @@ def test_groups_are_shown_where_there_are_several() -> None:
 def test_text_says_with_what_and_what_failed() -> None:
     made = report(half=4, broken=0)
     earlier = tuple(run_differences(made, report(half=5)))
-    text = "\n".join(as_text(results(made, earlier=earlier, changes=("preset: plain before, paper now",))))
+    text = str(results(made, earlier=earlier, changes=("preset: plain before, paper now",)))
     assert "extraction: precomputed: a.jsonl" in text
     assert "broken failed on 8 questions: ModelError: no <answer>" in text
     assert "changed since the earlier run: preset: plain before, paper now" in text
     assert "-12.50" in text.split("this run against the earlier one")[1]
-    alone = "\n".join(as_text(results(report(half=4))))
+    alone = str(results(report(half=4)))
     assert "minus" not in alone
 
 

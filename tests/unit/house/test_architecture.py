@@ -148,6 +148,15 @@ def long_classes(module: Module) -> Iterator[Breach]:
             yield node.lineno, f"{node.name}: {count} lines, at most {CLASS_LINES}"
 
 
+def unprinted_results(module: Module) -> Iterator[Breach]:
+    """What a notebook shows as HTML, ``print`` shows as text: define ``__str__`` beside ``_repr_html_``."""
+    for node in module.nodes(ast.ClassDef):
+        assert isinstance(node, ast.ClassDef)
+        names = {each.name for each in node.body if isinstance(each, Function)}
+        if "_repr_html_" in names and "__str__" not in names:
+            yield node.lineno, f"{node.name} has _repr_html_ and no __str__"
+
+
 def many_parameters(module: Module) -> Iterator[Breach]:
     """Put what belongs together into a frozen dataclass. Commands and the methods of the SDK declare options: they are free."""
     for node in module.nodes(ast.FunctionDef, ast.AsyncFunctionDef):
@@ -319,6 +328,7 @@ RULES: list[tuple[Callable[[Module], Iterator[Breach]], Module]] = [
     (long_files, Module("hlgraph/x.py", "\n" * 1_001)),
     (long_functions, Module("hlgraph/x.py", "def f():\n" + "    x = 1\n" * 60)),
     (long_classes, Module("hlgraph/x.py", "class A:\n" + "    x = 1\n" * 300)),
+    (unprinted_results, Module("hlgraph/x.py", "class A:\n    def _repr_html_(self): ...")),
     (many_parameters, Module("hlgraph/x.py", "def _f(a, b, /, c, d, *, e, f, g): ...")),
     (many_positional_parameters, Module("hlgraph/x.py", "def f(a, b, c): ...")),
     (many_positional_parameters, Module("hlgraph/x.py", "class A:\n    def __init__(self, a, b, c): ...")),

@@ -106,6 +106,7 @@ def test_pairs_are_made_written_and_audited(
     audit = graph.align.audit(tmp_path / "pairs", max_length_auc=2.0)
     assert (audit.pairs, audit.held_out) == (len(made.train), len(made.test))
     assert "AUC of length" in audit._repr_html_()
+    assert [str(shown).count(str(shown.tables()[0])) for shown in (made, audit)] == [1, 1]
     assert graph.align.audit(tmp_path / "pairs").breaks_training  # bare answers are always the shorter ones
 
 

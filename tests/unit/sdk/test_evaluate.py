@@ -382,6 +382,8 @@ def test_an_evaluation_is_shown_written_and_compared_with_a_later_one(
     assert page.count("<table>") == len(first.tables())
     assert "recall@5" in page
     assert "<svg" in page
+    assert all(f"{table.title}\nstrategy " in str(first) for table in first.tables())
+    assert str(first).endswith(first.notes()[-1])
     assert "report.html" in {path.name for path in first.write(tmp_path / "out")}
     assert first.to_json() == json.loads((tmp_path / "out" / "results.json").read_text())
     first.save(tmp_path / "run.json")
@@ -393,6 +395,15 @@ def test_an_evaluation_is_shown_written_and_compared_with_a_later_one(
     assert saved.earlier == held.earlier
     assert all(item.difference.mean == 0 for item in saved.earlier)
     assert saved.changes == ()
+
+
+def test_gold_that_the_corpus_lacks_is_said(graph: HLGraph, folder: Path) -> None:
+    with (folder / "questions.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "q4", "question": "Who?", "supporting_passage_ids": ["p1", "p9"]}))
+    found = graph.evaluate(folder, strategies="chunk", baselines=False)
+    line = "1 supporting passages of 1 questions are not in the corpus, such as p9; they count as not found"
+    assert found.warnings == (line,)
+    assert line in str(found)
 
 
 def test_questions_are_asked_of_the_corpus_as_it_is(graph: HLGraph) -> None:

@@ -33,6 +33,7 @@ def test_questions_are_made_checked_exported_and_evaluated(graph: HLGraph, tmp_p
     assert made.lacking == {"bridge": 3, "comparison": 2, "intersection": 2}
     assert "look for leaks" in {item.step for item in steps}
     assert made._repr_html_().count('<th scope="row">') == 3
+    assert str(made).startswith("3 questions of 10\nquestion ")
     assert graph.questions.make(10).questions == made.questions
     made.write(tmp_path / "asked.jsonl")
     found = graph.questions.check(tmp_path / "asked.jsonl")
@@ -40,6 +41,7 @@ def test_questions_are_made_checked_exported_and_evaluated(graph: HLGraph, tmp_p
     wrong = [replace(item, answers=("Nobody at all",)) for item in made.questions if item.type == "bridge"]
     assert [item.what for item in graph.questions.check(wrong).findings] == ["answer"]
     assert "Nobody" in graph.questions.check(wrong)._repr_html_()
+    assert str(found) == "3 questions: 1 bridge, 1 intersection, 1 null; 0 findings\nquestion  what  reason"
     exported = graph.questions.export(made.questions, tmp_path / "set")
     assert (exported.questions, exported.nulls) == (2, 1)
     evaluation = graph.evaluate(tmp_path / "set", strategies="chunk", baselines=False)
