@@ -514,19 +514,17 @@ class ServeOptions:
 def check_protected(settings: Settings, options: ServeOptions) -> None:
     """Raise SettingsError if others could reach the server, and no key protects it.
 
+    Raises StoreUnavailableError if its state cannot be used.
+
     Parameters
     ----------
     settings : of the store and the server
     options : where it listens
     """
-    if options.is_local or settings.serve.issuer:
+    with contextlib.closing(StateFile(server_folder(settings))) as state:
+        has_key = any(key.revoked is None for key in Keys(state).list())
+    if has_key or options.is_local or settings.serve.issuer:
         return
-    state = StateFile(server_folder(settings))
-    try:
-        if any(key.revoked is None for key in Keys(state).list()):
-            return
-    finally:
-        state.close()
     raise SettingsError(
         f"{options.host} can be reached from other machines, and this server has no key; run hlgraph keys add NAME, or listen "
         "at 127.0.0.1"

@@ -87,10 +87,11 @@ class JobList:
 
     def begin(self) -> None:
         """Mark this process as alive, and remove what killed processes left of their requests."""
-        files.make_folder(self._incoming / self._process)
-        files.make_folder(self._folder)
-        self._alive = filelock.FileLock(self._incoming / f"{self._process}.lock", mode=files.FILE)
-        self._alive.acquire()
+        with stored_at(self._incoming):
+            files.make_folder(self._incoming / self._process)
+            files.make_folder(self._folder)
+            self._alive = filelock.FileLock(self._incoming / f"{self._process}.lock", mode=files.FILE)
+            self._alive.acquire()
         for path in self._incoming.glob("*.lock"):
             if path.stem == self._process:
                 continue

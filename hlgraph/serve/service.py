@@ -123,7 +123,8 @@ class Service:
         self.keys = Keys(self._state)
         self.jobs = JobList(self._state)
         self._tokens = Tokens(self.settings) if self.settings.issuer else None
-        files.make_folder(self._state.folder)
+        with stored_at(self._state.folder):
+            files.make_folder(self._state.folder)
         self.audit = Audit(self._state.folder / "audit.jsonl")
         lanes = 1 if settings.store.startswith("hlgraph://") else _LANES
         self.records = Records(self)
