@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
@@ -38,7 +38,6 @@ from hlgraph.errors import (
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve import completions
 from hlgraph.serve.access import Keys, StateFile
-from hlgraph.serve.mcp import Agents
 from hlgraph.serve.routes import Gate, Server, add_routes, problem_response, who_asks
 from hlgraph.serve.service import Service, opened
 from hlgraph.settings import Settings, server_folder, variables
@@ -47,7 +46,6 @@ with needs_extra("server", "hlgraph serve"):
     import prometheus_client
     import uvicorn
     from fastapi import FastAPI, Request, Response
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from prometheus_client import multiprocess
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
@@ -56,6 +54,7 @@ with needs_extra("server", "hlgraph serve"):
     from uvicorn.supervisors import Multiprocess
 
 if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _CHUNK_SECONDS: Final = 30.0  # that a client may take to send the head of a request, or the next part of a body
@@ -138,8 +137,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(service.start)
         try:
-            async with agents.sessions.run():
-                yield
+            yield
         finally:
             await asyncio.to_thread(server.gate.close)
             await asyncio.to_thread(service.close)
@@ -189,18 +187,21 @@ class AgentsEndpoint:
     Attributes
     ----------
     path : where it is
-    sessions : runs the requests
     """
 
     path: Final = "/mcp"
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.sessions = StreamableHTTPSessionManager(
-            Agents(server.service, server.run).server,
-            stateless=True,
-            max_request_body_size=server.service.settings.max_body,
-        )
+        self._agents = cache(self._imported)
+
+    def _imported(self) -> Callable[[], StreamableHTTPSessionManager]:
+        """What runs one request: imported by the first, because it takes as long as all else that a server imports."""
+        from hlgraph.serve.mcp import Agents  # isort: skip - it says what to install
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        agents, most = Agents(self._server.service, self._server.run), self._server.service.settings.max_body
+        return partial(StreamableHTTPSessionManager, agents.server, stateless=True, max_request_body_size=most)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See the protocol of ASGI."""
@@ -213,7 +214,9 @@ class AgentsEndpoint:
         async def again() -> Message:
             return next(messages, None) or await receive()
 
-        await self.sessions.handle_request(scope, again, send)
+        sessions = (await asyncio.to_thread(self._agents))()
+        async with sessions.run():
+            await sessions.handle_request(scope, again, send)
 
 
 class PageFile:
@@ -618,15 +621,12 @@ def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket)
     options : what it serves
     listener : see :func:`bound`
     """
-    with tempfile.TemporaryDirectory() as folder:
-        shared = Path(folder) if options.workers > 1 else None
-        make = partial(made, settings, options, metrics_folder=shared)
-        config = configured(make, factory=True, workers=options.workers)
-        if shared is None:
-            uvicorn.Server(config).run(sockets=[listener])
-            return
-        with variables({"PROMETHEUS_MULTIPROC_DIR": folder}):
-            Multiprocess(config, sockets=[listener]).run()
+    if options.workers == 1:
+        uvicorn.Server(configured(partial(made, settings, options), factory=True)).run(sockets=[listener])
+        return
+    with tempfile.TemporaryDirectory() as folder, variables({"PROMETHEUS_MULTIPROC_DIR": folder}):
+        make = partial(made, settings, options, metrics_folder=Path(folder))
+        Multiprocess(configured(make, factory=True, workers=options.workers), sockets=[listener]).run()
 
 
 def served(graph: HLGraph, corpora: Sequence[str] | None = None) -> FastAPI:
