@@ -62,6 +62,7 @@ _LEAST_RATE: Final = 1_024  # bytes in a second that a client must send or read,
 _HEAD_BYTES: Final = 1 << 16  # of a request besides its body
 _ONCE_HEADERS: Final = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
 _GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
+_END_SECONDS: Final = 5.0  # that a job which waits for its store then keeps the process
 _IDLE_SECONDS: Final = 75  # that a connection stays open between two requests
 _WORKER_SECONDS: Final = 60  # that a worker may take to start, or to answer its parent, before it is replaced
 _FORM_BYTES: Final = 1 << 20  # of an upload besides its files
@@ -119,7 +120,9 @@ class Metrics:
         return prometheus_client.generate_latest(registry)
 
 
-def application(service: Service, *, metrics_folder: Path | None = None, is_local: bool = False) -> FastAPI:
+def application(
+    service: Service, *, metrics_folder: Path | None = None, is_local: bool = False, is_process: bool = False
+) -> FastAPI:
     """The application of a service. Starting it begins the jobs; its end closes the service.
 
     Parameters
@@ -127,6 +130,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     service : the service layer
     metrics_folder : see :class:`Metrics`
     is_local : see :class:`Server`
+    is_process : whether the process ends with it
     """
     settings = service.settings
     running = settings.concurrency or max(8, 2 * (os.cpu_count() or 1))
@@ -140,7 +144,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
             yield
         finally:
             await asyncio.to_thread(server.gate.close)
-            await asyncio.to_thread(service.close)
+            await asyncio.to_thread(service.close, _end_soon if is_process else None)
 
     app = FastAPI(
         title="hlgraph",
@@ -563,7 +567,7 @@ def made(settings: Settings, options: ServeOptions, *, metrics_folder: Path | No
         threading.Thread(target=_end_with_parent, name="hlgraph-parent", daemon=True).start()
     _keep_memory()
     service = Service(opened(settings), corpora=options.corpora, is_open=options.is_local)
-    return application(service, metrics_folder=metrics_folder, is_local=options.is_local)
+    return application(service, metrics_folder=metrics_folder, is_local=options.is_local, is_process=True)
 
 
 def _keep_memory() -> None:
@@ -578,6 +582,13 @@ def _keep_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTION)
+
+
+def _end_soon() -> None:
+    """End this process after some seconds, as a kill would, which a job that waits for an absent server would keep for minutes."""
+    timer = threading.Timer(_END_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _end_with_parent() -> None:

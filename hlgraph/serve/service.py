@@ -137,10 +137,15 @@ class Service:
         self.jobs.begin()
         self._runner.start()
 
-    def close(self) -> None:
-        """Stop the jobs, and close the store and the state."""
-        if self._runner.ident is not None:
-            self._runner.stop()
+    def close(self, late: Callable[[], None] | None = None) -> None:
+        """Stop the jobs, and close the store and the state.
+
+        Parameters
+        ----------
+        late : called if a job goes on; to close the store is then to wait for it
+        """
+        if self._runner.ident is not None and not self._runner.stop() and late is not None:
+            late()
         self.jobs.end()
         self.graph.close()
         self._state.close()

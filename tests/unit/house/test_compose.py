@@ -55,6 +55,8 @@ def test_the_service_of_hlgraph_serves_callers_with_a_key_and_is_checked() -> No
     assert service["command"] == ["serve", "--host", "0.0.0.0"]  # noqa: S104 - refused without a key
     assert "/v1/ready" in service["healthcheck"]["test"][-1]
     assert service["profiles"] == ["serve"]
+    assert service["init"]  # a signal that comes before Python listens reaches it
+    assert service["read_only"]  # but for /data
     assert sorted(SERVERS) == ["neo4j", "opensearch"]
 
 
