@@ -69,7 +69,8 @@ def stored_at(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         raise StoreUnavailableError(
-            f"{path}: the state of the server cannot be used ({error}); free space, or choose another folder with --state"
+            f"{path}: the state of the server cannot be used ({error}); free space, see that {files.writer()} may write "
+            "there, or choose another folder with --state"
         ) from error
 
 

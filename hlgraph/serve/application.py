@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
@@ -38,7 +38,6 @@ from hlgraph.errors import (
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve import completions
 from hlgraph.serve.access import Keys, StateFile
-from hlgraph.serve.mcp import Agents
 from hlgraph.serve.routes import Gate, Server, add_routes, problem_response, who_asks
 from hlgraph.serve.service import Service, opened
 from hlgraph.settings import Settings, server_folder, variables
@@ -47,7 +46,6 @@ with needs_extra("server", "hlgraph serve"):
     import prometheus_client
     import uvicorn
     from fastapi import FastAPI, Request, Response
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from prometheus_client import multiprocess
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
@@ -56,6 +54,7 @@ with needs_extra("server", "hlgraph serve"):
     from uvicorn.supervisors import Multiprocess
 
 if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _CHUNK_SECONDS: Final = 30.0  # that a client may take to send the head of a request, or the next part of a body
@@ -63,6 +62,7 @@ _LEAST_RATE: Final = 1_024  # bytes in a second that a client must send or read,
 _HEAD_BYTES: Final = 1 << 16  # of a request besides its body
 _ONCE_HEADERS: Final = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
 _GRACE_SECONDS: Final = 30  # that the running calls have when the server stops
+_END_SECONDS: Final = 5.0  # that a job which waits for its store then keeps the process
 _IDLE_SECONDS: Final = 75  # that a connection stays open between two requests
 _WORKER_SECONDS: Final = 60  # that a worker may take to start, or to answer its parent, before it is replaced
 _FORM_BYTES: Final = 1 << 20  # of an upload besides its files
@@ -120,7 +120,9 @@ class Metrics:
         return prometheus_client.generate_latest(registry)
 
 
-def application(service: Service, *, metrics_folder: Path | None = None, is_local: bool = False) -> FastAPI:
+def application(
+    service: Service, *, metrics_folder: Path | None = None, is_local: bool = False, is_process: bool = False
+) -> FastAPI:
     """The application of a service. Starting it begins the jobs; its end closes the service.
 
     Parameters
@@ -128,6 +130,7 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     service : the service layer
     metrics_folder : see :class:`Metrics`
     is_local : see :class:`Server`
+    is_process : whether the process ends with it
     """
     settings = service.settings
     running = settings.concurrency or max(8, 2 * (os.cpu_count() or 1))
@@ -138,11 +141,10 @@ def application(service: Service, *, metrics_folder: Path | None = None, is_loca
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(service.start)
         try:
-            async with agents.sessions.run():
-                yield
+            yield
         finally:
             await asyncio.to_thread(server.gate.close)
-            await asyncio.to_thread(service.close)
+            await asyncio.to_thread(service.close, _end_soon if is_process else None)
 
     app = FastAPI(
         title="hlgraph",
@@ -189,18 +191,21 @@ class AgentsEndpoint:
     Attributes
     ----------
     path : where it is
-    sessions : runs the requests
     """
 
     path: Final = "/mcp"
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.sessions = StreamableHTTPSessionManager(
-            Agents(server.service, server.run).server,
-            stateless=True,
-            max_request_body_size=server.service.settings.max_body,
-        )
+        self._agents = cache(self._imported)
+
+    def _imported(self) -> Callable[[], StreamableHTTPSessionManager]:
+        """What runs one request: imported by the first, because it takes as long as all else that a server imports."""
+        from hlgraph.serve.mcp import Agents  # isort: skip - it says what to install
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        agents, most = Agents(self._server.service, self._server.run), self._server.service.settings.max_body
+        return partial(StreamableHTTPSessionManager, agents.server, stateless=True, max_request_body_size=most)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See the protocol of ASGI."""
@@ -213,7 +218,9 @@ class AgentsEndpoint:
         async def again() -> Message:
             return next(messages, None) or await receive()
 
-        await self.sessions.handle_request(scope, again, send)
+        sessions = (await asyncio.to_thread(self._agents))()
+        async with sessions.run():
+            await sessions.handle_request(scope, again, send)
 
 
 class PageFile:
@@ -514,19 +521,17 @@ class ServeOptions:
 def check_protected(settings: Settings, options: ServeOptions) -> None:
     """Raise SettingsError if others could reach the server, and no key protects it.
 
+    Raises StoreUnavailableError if its state cannot be used.
+
     Parameters
     ----------
     settings : of the store and the server
     options : where it listens
     """
-    if options.is_local or settings.serve.issuer:
+    with contextlib.closing(StateFile(server_folder(settings))) as state:
+        has_key = any(key.revoked is None for key in Keys(state).list())
+    if has_key or options.is_local or settings.serve.issuer:
         return
-    state = StateFile(server_folder(settings))
-    try:
-        if any(key.revoked is None for key in Keys(state).list()):
-            return
-    finally:
-        state.close()
     raise SettingsError(
         f"{options.host} can be reached from other machines, and this server has no key; run hlgraph keys add NAME, or listen "
         "at 127.0.0.1"
@@ -562,7 +567,7 @@ def made(settings: Settings, options: ServeOptions, *, metrics_folder: Path | No
         threading.Thread(target=_end_with_parent, name="hlgraph-parent", daemon=True).start()
     _keep_memory()
     service = Service(opened(settings), corpora=options.corpora, is_open=options.is_local)
-    return application(service, metrics_folder=metrics_folder, is_local=options.is_local)
+    return application(service, metrics_folder=metrics_folder, is_local=options.is_local, is_process=True)
 
 
 def _keep_memory() -> None:
@@ -577,6 +582,13 @@ def _keep_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_COLLECTION)
+
+
+def _end_soon() -> None:
+    """End this process after some seconds, as a kill would, which a job that waits for an absent server would keep for minutes."""
+    timer = threading.Timer(_END_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _end_with_parent() -> None:
@@ -620,15 +632,12 @@ def serve(settings: Settings, options: ServeOptions, *, listener: socket.socket)
     options : what it serves
     listener : see :func:`bound`
     """
-    with tempfile.TemporaryDirectory() as folder:
-        shared = Path(folder) if options.workers > 1 else None
-        make = partial(made, settings, options, metrics_folder=shared)
-        config = configured(make, factory=True, workers=options.workers)
-        if shared is None:
-            uvicorn.Server(config).run(sockets=[listener])
-            return
-        with variables({"PROMETHEUS_MULTIPROC_DIR": folder}):
-            Multiprocess(config, sockets=[listener]).run()
+    if options.workers == 1:
+        uvicorn.Server(configured(partial(made, settings, options), factory=True)).run(sockets=[listener])
+        return
+    with tempfile.TemporaryDirectory() as folder, variables({"PROMETHEUS_MULTIPROC_DIR": folder}):
+        make = partial(made, settings, options, metrics_folder=Path(folder))
+        Multiprocess(configured(make, factory=True, workers=options.workers), sockets=[listener]).run()
 
 
 def served(graph: HLGraph, corpora: Sequence[str] | None = None) -> FastAPI:

@@ -33,6 +33,7 @@ _ATTEMPTS: Final = 3
 _KEPT: Final = 1_000
 _ONCE_SECONDS: Final = 86_400.0
 _NOTE_SECONDS: Final = 0.3  # between two notes of the progress of a job
+_STOP_SECONDS: Final = 5.0  # that the jobs have to end when the server stops
 _LOOK_SECONDS: Final = 0.5  # between two looks for jobs of other processes
 _COLUMNS = "id, corpus, state, created, updated, attempts, progress, report, problem"
 
@@ -87,10 +88,11 @@ class JobList:
 
     def begin(self) -> None:
         """Mark this process as alive, and remove what killed processes left of their requests."""
-        files.make_folder(self._incoming / self._process)
-        files.make_folder(self._folder)
-        self._alive = filelock.FileLock(self._incoming / f"{self._process}.lock", mode=files.FILE)
-        self._alive.acquire()
+        with stored_at(self._incoming):
+            files.make_folder(self._incoming / self._process)
+            files.make_folder(self._folder)
+            self._alive = filelock.FileLock(self._incoming / f"{self._process}.lock", mode=files.FILE)
+            self._alive.acquire()
         for path in self._incoming.glob("*.lock"):
             if path.stem == self._process:
                 continue
@@ -314,9 +316,16 @@ class JobList:
                 connection, id, state, **{name: msgspec.json.encode(tree).decode() for name, tree in values.items()}
             )
             if state == "queued":
-                connection.execute("UPDATE job SET attempts = attempts - 1 WHERE id = ?", (id,))
+                connection.execute("UPDATE job SET attempts = MAX(attempts - 1, 0) WHERE id = ?", (id,))
         if state != "queued":
             shutil.rmtree(self._folder / id, ignore_errors=True)
+
+    def put_back(self) -> None:
+        """Queue the running jobs again, which the end of this process will interrupt."""
+        with self._state.writing() as connection:
+            connection.execute(
+                "UPDATE job SET state = 'queued', attempts = MAX(attempts - 1, 0) WHERE state = 'running'"
+            )
 
     @property
     def lock(self) -> filelock.BaseFileLock:
@@ -384,11 +393,22 @@ class Runner(threading.Thread):
             finally:
                 lock.release()
 
-    def stop(self) -> None:
-        """End after the present progress of the running jobs, which begin again with the next start."""
+    def stop(self) -> bool:
+        """End after the present progress of the running jobs, which begin again with the next start.
+
+        Returns
+        -------
+        bool
+            False if a job goes on after some seconds, because it waits for its store.
+        """
         self._stopping.set()
         self._jobs.wake.set()
-        self.join()
+        self.join(_STOP_SECONDS)
+        if self.is_alive() and self._busy:
+            _log.warning("a job waits for its store; it begins again with the next start")
+            with contextlib.suppress(StoreUnavailableError):
+                self._jobs.put_back()
+        return not self.is_alive()
 
     def _run_jobs(self) -> None:
         while not self._stopping.is_set():
@@ -432,7 +452,10 @@ class Runner(threading.Thread):
         except _StoppedError:
             self._finish(job, "queued")
         except HLGraphError as error:
-            self._finish(job, "failed", problem=problem_of(error, operates=True).to_tree())
+            if self._stopping.is_set() and error.retryable:
+                self._finish(job, "queued")
+            else:
+                self._finish(job, "failed", problem=problem_of(error, operates=True).to_tree())
         except Exception as error:
             self._finish(job, "failed", problem=problem_of(error).to_tree())
             raise

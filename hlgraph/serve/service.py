@@ -123,7 +123,8 @@ class Service:
         self.keys = Keys(self._state)
         self.jobs = JobList(self._state)
         self._tokens = Tokens(self.settings) if self.settings.issuer else None
-        files.make_folder(self._state.folder)
+        with stored_at(self._state.folder):
+            files.make_folder(self._state.folder)
         self.audit = Audit(self._state.folder / "audit.jsonl")
         lanes = 1 if settings.store.startswith("hlgraph://") else _LANES
         self.records = Records(self)
@@ -136,10 +137,15 @@ class Service:
         self.jobs.begin()
         self._runner.start()
 
-    def close(self) -> None:
-        """Stop the jobs, and close the store and the state."""
-        if self._runner.ident is not None:
-            self._runner.stop()
+    def close(self, late: Callable[[], None] | None = None) -> None:
+        """Stop the jobs, and close the store and the state.
+
+        Parameters
+        ----------
+        late : called if a job goes on; to close the store is then to wait for it
+        """
+        if self._runner.ident is not None and not self._runner.stop() and late is not None:
+            late()
         self.jobs.end()
         self.graph.close()
         self._state.close()

@@ -124,6 +124,11 @@ def sync_folder(path: Path) -> None:
             os.close(folder)
 
 
+def writer() -> str:
+    """The user of this process, for errors about files that another one owns."""
+    return f"the user of this process (uid {os.getuid()})" if hasattr(os, "getuid") else "the user of this process"
+
+
 def reserve(path: Path) -> None:
     """Make an empty file, for a library that then opens it by name; an existing file stays as it is.
 

@@ -1,6 +1,7 @@
 """The worker or a server of an ingest into Neo4j and OpenSearch is killed at a random moment; the same command again completes it.
 
-The stores then equal those of an uninterrupted run. ``HLGRAPH_FAULT_ROUNDS`` is how often each is killed.
+The stores then equal those of an uninterrupted run. ``HLGRAPH_FAULT_ROUNDS`` is how often each is killed. A server of hlgraph says
+what is away, and goes on when it is back.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 from command_worker import start_script
 from killed_rows import edited, rows
 from live_stores import empty, settings_for
 from opensearch_fixture import opened as opened_vectors
+from server_process import ServerProcess, running
 from thoroughness import cases
 
 from hlgraph.errors import StoreLockedError
@@ -275,3 +278,69 @@ def test_a_killed_server(rig: Rig, name: str, seed: int) -> None:
         assert word not in errors
     rig.run(stage)
     assert rig.state() == rig.whole[stage]
+
+
+@pytest.mark.faults
+@pytest.mark.model
+@pytest.mark.parametrize("how", ["SIGSTOP", "SIGTERM", "SIGKILL"] if _ROUNDS else ["SIGSTOP"])
+@pytest.mark.parametrize("name", _SERVERS)
+def test_a_served_store_outlives_its_server(rig: Rig, name: str, how: str, tmp_path: Path) -> None:
+    rig.clear()
+    documents = [
+        {"uri": f"notes/{at}", "text": f"Ada {at} left Bremen. She built the mill of {at}."} for at in range(40)
+    ]
+    with running(tmp_path, store=rig.settings.store, variables={"HLGRAPH_CONFIG": str(rig.config)}) as server:
+        assert server.done(server.ingest("served", documents[:3]))["state"] == "done"
+        assert _found(server).status_code == 200
+        location = server.ingest("served", documents)
+        time.sleep(random.uniform(0, 2))
+        process = getattr(local_state.read(rig.servers.folder), name).pid
+        os.kill(process, signal.Signals[how])
+        try:
+            refused = _found(server)
+            assert refused.status_code == 503, refused.text
+            assert refused.headers["retry-after"]
+            assert refused.json()["retryable"]
+            assert "start the server" in refused.json()["detail"]
+            assert httpx.get(f"{server.url}/v1/ready", timeout=30).status_code == 503
+            assert httpx.get(f"{server.url}/v1/health", timeout=30).status_code == 200
+        finally:
+            if how == "SIGSTOP":
+                os.kill(process, signal.SIGCONT)
+            else:
+                rig.launch("restart", name)
+        job = server.done(location)
+        assert job["state"] == "done" or job["problem"]["retryable"], job
+        assert _found(server).status_code == 200
+        again = server.done(server.ingest("served", documents))["report"]["sources"]
+        assert (again["added"] + again["unchanged"], again["changed"], again["removed"]) == (40, 0, 0)
+    rig.state()
+
+
+@pytest.mark.faults
+@pytest.mark.model
+def test_a_server_ends_while_a_job_waits_for_its_store(rig: Rig, tmp_path: Path) -> None:
+    rig.clear()
+    given: Any = {"store": rig.settings.store, "variables": {"HLGRAPH_CONFIG": str(rig.config)}}
+    with running(tmp_path, **given) as server:
+        process = local_state.read(rig.servers.folder).neo4j.pid
+        os.kill(process, signal.SIGSTOP)
+        try:
+            location = server.ingest("served", [{"uri": "notes/mill", "text": "Ada built the mill of Bremen."}])
+            while httpx.get(f"{server.url}{location}").json()["state"] != "running":
+                time.sleep(0.05)
+            time.sleep(1)
+            server.process.terminate()
+            assert server.process.wait(30) == 0
+        finally:
+            os.kill(process, signal.SIGCONT)
+    with running(tmp_path, **given) as server:
+        job = server.done(location)
+        assert (job["state"], job["attempts"]) == ("done", 1), job
+    rig.state()
+
+
+def _found(server: ServerProcess) -> httpx.Response:
+    """The answer of a server to a search."""
+    asked = {"question": "Who built the mill of 1?", "k": 1}
+    return httpx.post(f"{server.url}/v1/corpora/served/search", json=asked, timeout=60)

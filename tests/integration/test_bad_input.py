@@ -317,9 +317,24 @@ def test_a_read_only_directory_can_be_searched_and_says_so_when_written(tmp_path
     assert run.returncode == 3, run.stderr
     assert int(lines[0]) > 0
     assert lines[1].startswith("StoreUnavailableError")
-    assert "writable" in lines[1]
+    assert "may write to it" in lines[1]
     with hlgraph.connect(f"hlgraph://{store}", embedder=WordEmbedder()) as graph:
         assert graph.ingest(folder).sources_added == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["stats", "search bridge", "ingest notes.txt", "doctor", "keys list", "serve", "serve --host 0.0.0.0", "mcp"],
+)
+def test_a_folder_of_another_user_is_one_error_that_names_the_user(tmp_path: Path, words: str) -> None:
+    (tmp_path / "notes.txt").write_text("Ivo Brandt left Tessing.")
+    (tmp_path / "store").mkdir(mode=0)
+    command = [*_without_privileges(), sys.executable, "-m", "hlgraph", "--store", "hlgraph://store", *words.split()]
+    environment = {**os.environ, "HLGRAPH_SERVE_STATE": "store/state"}
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    (tmp_path / "store").chmod(0o700)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert re.fullmatch(rf"hlgraph: .*store.*ermission denied.* \(uid {os.getuid()}\) may write .*\n", run.stderr)
 
 
 def test_deleting_leaves_no_word_on_the_disk(graph: HLGraph, tmp_path: Path) -> None:

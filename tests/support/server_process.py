@@ -48,9 +48,11 @@ class ServerProcess:
 
 
 @contextmanager
-def running(folder: Path, *options: str, variables: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
-    """A server of the store in ``folder``, with its state beside it, until the block ends."""
-    command = [sys.executable, "-m", "hlgraph", "--store", f"hlgraph://{folder}/store", "serve", "--json"]
+def running(
+    folder: Path, *options: str, store: str = "", variables: Mapping[str, str] | None = None
+) -> Iterator[ServerProcess]:
+    """A server of a store, by default that in ``folder``, with its state in the folder, until the block ends."""
+    command = [sys.executable, "-m", "hlgraph", "--store", store or f"hlgraph://{folder}/store", "serve", "--json"]
     command += ["--port", "0", "--state", str(folder / "state"), *options]
     environment = {**os.environ, **(variables or {})}
     with subprocess.Popen(

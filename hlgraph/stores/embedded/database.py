@@ -72,10 +72,11 @@ class Database:
         There is a file without a schema while another process makes the store, and after a kill at that moment.
         """
         self._check_open()
-        if not (is_there := self.file.exists()) or self._checked is not None:
-            return is_there
-        with self._checking, mapped(self.path):  # one thread looks, and the others wait for what it finds
-            return self._checked is not None or bool(SqliteTarget(self.file).history())
+        with mapped(self.path):
+            if not (is_there := self.file.exists()) or self._checked is not None:
+                return is_there
+            with self._checking:  # one thread looks, and the others wait for what it finds
+                return self._checked is not None or bool(SqliteTarget(self.file).history())
 
     def _check_open(self) -> None:
         if self._readers.is_closed:

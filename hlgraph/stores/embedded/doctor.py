@@ -233,12 +233,10 @@ def probed(database: Database, store: str) -> Iterator[Finding]:
     store : name of the finding
     """
     version = f"SQLite {sqlite3.sqlite_version}"
-    if not database.file.exists():
-        yield Finding(store, True, f"{version}; {database.path} is empty")
-        return
     with reading(database.path):
-        SqliteTarget(database.file).history()
-    yield Finding(store, True, f"{version}, {database.path}")
+        if is_there := database.file.exists():
+            SqliteTarget(database.file).history()
+    yield Finding(store, True, f"{version}, {database.path}" if is_there else f"{version}; {database.path} is empty")
 
 
 def check(database: Database, *, has_graph: bool = True) -> Iterator[Finding]:
@@ -249,7 +247,9 @@ def check(database: Database, *, has_graph: bool = True) -> Iterator[Finding]:
     database : database of the store
     has_graph : False if the graph is on a server and the database holds only vectors
     """
-    if not database.file.exists():
+    with reading(database.path):
+        is_there = database.file.exists()
+    if not is_there:
         yield Finding("store", True, f"{database.path} is empty")
         return
     first = _checked(database, "database file", lambda: _migrations(database))

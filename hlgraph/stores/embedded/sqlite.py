@@ -28,6 +28,7 @@ from hlgraph.stores.trace import Running, traced
 
 STORE = "embedded"
 """The name of this store in a trace."""
+_WRITABLE = "check that the directory exists, and that {} may write to it"
 _GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
 _WORD: Final = 1 << 64
 _ID: Final = 32
@@ -67,7 +68,7 @@ def mapped(path: Path) -> Iterator[None]:
                 f"{path}: cannot write ({text}); free some space and run the same command again; it continues where it stopped"
             ) from error
         if "readonly" in text or "unable to open" in text:
-            raise StoreUnavailableError(f"{path}: {text}; check that the directory exists and is writable") from error
+            raise StoreUnavailableError(f"{path}: {text}; {_WRITABLE.format(files.writer())}") from error
         if any(item in text for item in _GONE):
             raise corrupt(path, text) from error
         raise StoreError(f"{path}: {text}") from error
@@ -80,7 +81,7 @@ def mapped(path: Path) -> Iterator[None]:
         remedy = (
             "free some space and run the same command again; it continues where it stopped"
             if error.errno in files.FULL
-            else "check that the directory exists and is writable"
+            else _WRITABLE.format(files.writer())
         )
         raise StoreUnavailableError(f"{path}: {reason}; {remedy}") from error
 

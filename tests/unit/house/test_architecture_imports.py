@@ -395,6 +395,10 @@ def test_importing_any_module_does_nothing() -> None:
     assert not extras
 
 
+def test_the_server_starts_without_the_protocol_of_agents() -> None:
+    assert "mcp" not in seen("hlgraph.serve.application")["modules"]
+
+
 def test_the_package_exports_a_sorted_list_of_names_that_exist() -> None:
     import hlgraph
 

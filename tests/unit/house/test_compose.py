@@ -14,6 +14,7 @@ from local_servers.state import Neo4jEndpoint, OpenSearchEndpoint, Servers
 
 FOLDER = Path(__file__).parents[3] / "docker"
 TEXT = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
+IMAGE = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
 SERVICES = yaml.safe_load(TEXT)["services"]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?::([-?])([^}]*))?\}")
 NAMES = sorted(SERVICES)
@@ -54,6 +55,8 @@ def test_the_service_of_hlgraph_serves_callers_with_a_key_and_is_checked() -> No
     assert service["command"] == ["serve", "--host", "0.0.0.0"]  # noqa: S104 - refused without a key
     assert "/v1/ready" in service["healthcheck"]["test"][-1]
     assert service["profiles"] == ["serve"]
+    assert service["init"]  # a signal that comes before Python listens reaches it
+    assert service["read_only"]  # but for /data
     assert sorted(SERVERS) == ["neo4j", "opensearch"]
 
 
@@ -88,17 +91,36 @@ def test_the_launcher_sets_every_variable() -> None:
     assert given - {"COMPOSE_PROJECT_NAME"} == {match[1] for match in VARIABLE.finditer(TEXT)}
 
 
-def test_the_image_of_hlgraph_runs_as_nobody_special_with_what_it_needs() -> None:
-    text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
-    extras = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "optional-dependencies"
-    ]
-    asked = re.search(r"/source\[([\w,]+)\]", text)
+def test_the_image_of_hlgraph_is_built_from_all_that_its_wheel_holds() -> None:
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = re.search(r"/source\[([\w,]+)\]", IMAGE)
     assert asked
-    assert set(asked[1].split(",")) <= extras.keys() - {"dev", "all"}
-    assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["hlgraph"]
-    assert text.index("USER hlgraph") < text.index("RUN hlgraph models install") < text.index("ENTRYPOINT")
-    assert all(re.search(r":\d+\.\d+", line) for line in re.findall(r"^FROM (\S+)", text, re.MULTILINE))
-    copied = [part for line in re.findall(r"^COPY (?!--from)(.+)", text, re.MULTILINE) for part in line.split()[:-1]]
+    extras = set(asked[1].split(","))
+    assert extras <= project["project"]["optional-dependencies"].keys() - {"dev", "all"}
+    assert extras >= {"local", "neo4j", "opensearch", "readers", "server"}
+    assert extras >= {"communities"}  # the map of the page
+    assert extras >= {"anthropic", "bedrock", "cohere", "ollama", "openai"}  # what models may be named
+    copied: set[str] = set()
+    for *names, target in map(str.split, re.findall(r"^COPY (?!--from)(.+)", IMAGE, re.MULTILINE)):
+        copied |= set(names)
+        assert all(f"/source/{name}" == target for name in names) or target == "/source/"
     admitted = {line[1:] for line in (FOLDER.parent / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
-    assert set(copied) == admitted
+    assert copied == admitted
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert copied - {"pyproject.toml"} == {
+        *wheel["packages"],
+        *wheel["force-include"],
+        *project["project"]["license-files"],
+        project["project"]["readme"],
+    }
+
+
+def test_the_image_of_hlgraph_runs_as_any_user_who_may_write_to_data() -> None:
+    assert re.findall(r"^USER (\S+)", IMAGE, re.MULTILINE) == ["hlgraph"]
+    assert all(re.search(r":\d+\.\d+", line) for line in re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE))
+    build, run = IMAGE.split("\nFROM ")[1:]
+    assert "hlgraph models install" in build
+    assert "HLGRAPH_MODELS=/opt/hlgraph/models" in build
+    assert "HLGRAPH_MODELS=/opt/hlgraph/models" in run
+    assert re.search(r"\bHOME=/data\b", run)
+    assert "--group 0 --mode 775 /data" in run  # a user whom the image does not know is in the group 0
