@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
@@ -79,6 +79,31 @@ def rejoined(pages: Sequence[str]) -> list[str]:
     return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
 
 
+_MOST_ROUNDS = 4
+_SIGN = re.compile(r"^[^\S\n]*[\uf020-\uf0ff][^\S\n]+(?=\S)|^[^\S\n]*[\uf020-\uf0ff][^\S\n]*\n(?=\S)", re.MULTILINE)
+
+
+def with_bullets(page: str) -> str:
+    """A page whose bullets of symbol fonts are those of Unicode, and whose bullets of the second level are "o" no longer.
+
+    Examples
+    --------
+    >>> with_bullets("It has:\\n\uf0b7 pumps:\\no Two of them\\nin red\\no One spare")
+    'It has:\\n• pumps:\\n  ◦ Two of them\\nin red\\n  ◦ One spare'
+    """
+    lines = _SIGN.sub("• ", page).split("\n")
+    above, is_inner = "", False
+    for at, line in enumerate(lines):
+        if line[:2] == "o " and (
+            is_inner or above[-1:] in {*".:;)"} or above[:1] == "•" or (not above and line[2:3].isupper())
+        ):
+            lines[at], is_inner = f"  ◦ {line[2:].lstrip()}", True
+        elif not line or line[0] in "•#":
+            is_inner = False
+        above = line
+    return "\n".join(lines)
+
+
 _EDGE = 3  # lines at the top and at the bottom of a page
 _NUMBER = re.compile(r"\d{1,5}|\b[ivx]{1,7}\b")
 _MOST_NUMBERS = 6  # in a line
@@ -107,6 +132,20 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     >>> without_running_lines(["Annual report\\nIt was dry.\\nPage 1 of 2", "Annual report\\nIt was wet.\\nPage 2 of 2"])
     ['Annual report\\n\\nIt was dry.', 'It was wet.']
     """
+    known: set[_Sign] = set()
+    for number in range(_MOST_ROUNDS):  # a header that is drawn after the footer is farther from the edge
+        before, pages = pages, _without_outermost(pages, known, is_first=not number)
+        if [*before] == pages:
+            break
+    return [*pages]
+
+
+_Sign: TypeAlias = tuple[str, int | None]
+"""A line that may run, or one without a number that grows as the pages do, and the difference between them."""
+
+
+def _without_outermost(pages: Sequence[str], known: set[_Sign], *, is_first: bool) -> list[str]:
+    """Pages without those of their outermost lines that run; later ones are numbers of pages, or among those ``known`` to run."""
     edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
     counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
     running = {sign for sign, count in counts.items() if count > 1 and count >= min(_OFTEN, len(pages) / 3)}
@@ -115,9 +154,11 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     running.update(sign for sign in numbers if sign[1] in titled.values())
     named = {line for line, _ in running & numbers if line != "#"}  # "page #", by Roman numerals on the first pages
     running.update(sign for sign in numbers if sign[0] in named)
+    running = running if is_first else running & numbers | known & counts.keys()
+    known |= running
     if not running:
         return [*pages]
-    seen: set[tuple[str, int | None]] = set()
+    seen: set[_Sign] = set()
     kept, above = list[str](), list[str]()
     for at, (page, signs) in enumerate(zip(pages, edges, strict=True)):
         lines = page.split("\n")
@@ -125,7 +166,7 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
             own = running.intersection(each)
             if (at, place) in titled or (own and (own & seen or any(_is_number_of_page(*sign) for sign in own))):
                 lines[place] = ""
-            elif own and kept and _parts_sentence(kept[-1], lines, place):
+            elif own and (_ends_open(lines, place) or (kept and _parts_sentence(kept[-1], lines, place))):
                 above.append(lines[place])
                 lines[place] = ""
             elif own:
@@ -142,15 +183,26 @@ def _parts_sentence(before: str, lines: Sequence[str], place: int) -> bool:
     return is_first and rest[:1].islower() and before[-1:] not in {*".!?:|"}
 
 
-def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
+def _ends_open(lines: Sequence[str], place: int) -> bool:
+    """Whether the last line of a page stands below a sentence that goes on on the next page."""
+    before = next((line.strip() for line in reversed(lines[:place]) if line.strip()), ".")
+    is_last = not any(line.strip() for line in lines[place + 1 :])
+    return is_last and (before[-1].isalpha() or before[-1] == ",") and len(before) > _NARROW
+
+
+_NARROW = 32  # characters; a shorter line is no part of a paragraph
+
+
+def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[_Sign]]]:
     """The lines at the edges of a page and of its tables: the place of each, with the forms in which it may run over pages.
 
-    These are the line, and the line without a number that may grow as the pages do, with their difference. A line that is a
-    sentence does not run.
+    These are the line, if it is at an edge of the page, and the line without a number that may grow as the pages do, with their
+    difference. A line that is a sentence does not run.
     """
     shown = [place for place, line in enumerate(lines) if line.strip()]
     parts = [list(part) for is_row, part in groupby(shown, key=lambda place: "|" in lines[place]) if not is_row]
-    for place in dict.fromkeys(place for part in parts for place in (*part[:_EDGE], *part[-_EDGE:])):
+    outer = {*parts[0][:_EDGE], *parts[-1][-_EDGE:]} if parts else set()
+    for place in sorted({place for part in parts for place in (*part[:_EDGE], *part[-_EDGE:])}):
         line = " ".join(lines[place].split())
         words = _WORDS.findall(line.casefold())
         if len(words) >= _FEWEST and line[-1] in ".!?;,:":
@@ -160,7 +212,10 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[st
         is_title = len(words) >= _FEWEST
         yield (
             place,
-            [*([(line, None)] if words else []), *(sign for sign in own if is_title or _is_number_of_page(*sign))],
+            [
+                *([(line, None)] if words and place in outer else []),
+                *(sign for sign in own if is_title or _is_number_of_page(*sign)),
+            ],
         )
 
 
@@ -176,7 +231,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10}
 
 
 def _titled(
-    pages: Sequence[str], edges: Sequence[dict[int, list[tuple[str, int | None]]]], offsets: set[int | None]
+    pages: Sequence[str], edges: Sequence[dict[int, list[_Sign]]], offsets: set[int | None]
 ) -> dict[tuple[int, int], int]:
     """The first and last lines that have the number of their page beside words of another page: by page and line, the offset.
 
@@ -197,7 +252,17 @@ def _titled(
 
 
 def _is_number_of_page(line: str, offset: int | None) -> bool:
-    return offset is not None and _PAGE_WORDS.issuperset(_WORDS.findall(line.casefold()))
+    return offset is not None and is_page_word(line)
+
+
+def is_page_word(text: str) -> bool:
+    """Whether the words of a text stand beside the number of a page, and nothing else: "Page 3 of 9", "Seite".
+
+    Parameters
+    ----------
+    text : a line at the edge of a page
+    """
+    return _PAGE_WORDS.issuperset(_WORDS.findall(text.casefold()))
 
 
 def _keeps_hyphen(left: str, right: str) -> bool:
@@ -233,8 +298,10 @@ _LONGEST_HEADING, _MOST_IN_HEADING = 100, 14  # characters, words
 _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
+_ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
 _MOST_LINES = 3  # of a heading
+_MOST_OF_TITLE, _LARGE = 5, 1.5  # lines of one in characters that are so much larger than the text
 _DEEPEST = 6
 
 
@@ -255,6 +322,10 @@ def with_headings(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]
     >>> with_headings(["2 Use\\nIt runs."], [lines])
     ['# 2 Use\\n\\nIt runs.']
     """
+    drawn = Counter(text for lines in printed for text in {_letters(line.text) for line in lines})
+    shown = Counter(_letters(line) for page in pages for line in page.split("\n"))
+    running = {text for text, count in drawn.items() if count >= _OFTEN > shown[text]}  # shown once, on the first page
+    printed = [[line for line in lines if _letters(line.text) not in running] for lines in printed]
     every = [line for lines in printed for line in lines]
     if not every:
         return [*pages]
@@ -334,7 +405,8 @@ def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
     words = line.text.split()
     is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
     has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
-    return is_other and is_short and has_word and not line.parts and not line.text.endswith(_FINISHED)
+    is_title = (is_other and has_word and not line.text.endswith(_FINISHED)) or _ROMAN_TITLE.fullmatch(line.text)
+    return bool(is_title) and is_short and not line.parts
 
 
 def _with_headings(
@@ -350,18 +422,18 @@ def _with_headings(
     blocks = _blocks(printed, body, usual)
     shown: list[str] = []
     last = -2  # the printed line of the last one, and its level as a heading
-    level = 0
+    level, rank = 0, -1
     for text in page.split("\n"):
         own = places.get(_letters(text)) if text[:1] != "|" else None
         at = own.pop(0) if own else -2
         line = printed[at] if own is not None and at >= 0 else None
-        before, level = level, 0
-        is_heading = at not in blocks and not _goes_on(printed, at, usual)
+        before, level = rank if level else -1, 0
+        is_heading = at not in blocks and not _goes_on(printed, at, body, usual)
         if line is not None and is_heading and _is_heading(line, body):
             numbered = _NUMBERED.match(line.text)
             rank = ranks.index((-_size(line), not line.is_bold))
-            level = min(_DEEPEST, 1 + rank + (numbered[1].count(".") if numbered else 0))
-            is_rest = before == level and at == last + 1 and not numbered and _gap(printed, at) < usual + _WIDER
+            level = min(_DEEPEST, 1 + rank + (numbered[1].removesuffix(".0").count(".") if numbered else 0))
+            is_rest = before == rank and at == last + 1 and not numbered and _gap(printed, at) < usual + _WIDER
             shown[-1 - is_rest :] = [f"{shown[-2]} {text}"] if is_rest else [*shown[-1:], "", f"{'#' * level} {text}"]
             shown.append("")
         else:
@@ -382,13 +454,14 @@ def _blocks(printed: Sequence[PrintedLine], body: tuple[float, bool], usual: flo
             blocks.append([])
         if _is_heading(line, body):
             blocks[-1].append(at)
-    return {at for block in blocks if len(block) > _MOST_LINES for at in block}
+    limit = [_MOST_LINES, _MOST_OF_TITLE]
+    return {at for block in blocks for at in block if len(block) > limit[printed[at].height > _LARGE * body[0]]}
 
 
-def _goes_on(printed: Sequence[PrintedLine], at: int, usual: float) -> bool:
+def _goes_on(printed: Sequence[PrintedLine], at: int, body: tuple[float, bool], usual: float) -> bool:
     """Whether the next line goes on with the sentence of a line, as after bold words in a paragraph."""
     rest = printed[at + 1] if at + 1 < len(printed) else None
-    if rest is None or rest.is_bold or not rest.text[:1].islower():
+    if rest is None or rest.is_bold or not rest.text[:1].islower() or _size(rest) >= _LARGER * body[0]:
         return False
     return rest.height * _LARGER > printed[at].height and 0 < _gap(printed, at + 1) < usual + _WIDER
 

@@ -3,10 +3,13 @@ import io
 from pathlib import Path
 
 import pytest
+from growth import assert_linear
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.extract.local._units import units
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
 from hlgraph.read.formats import SUFFIXES
+from hlgraph.read.formats.markdown import with_drawn_tables
 from hlgraph.records import Document
 
 
@@ -97,6 +100,123 @@ def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:
         title="my notes.v2",
         metadata={"filename": "my notes.v2.txt"},
     )
+
+
+def test_a_text_of_pages_has_no_running_lines_and_whole_sentences(tmp_path: Path) -> None:
+    def page(number: int, text: str) -> str:
+        top = "" if number == 1 else "RFC 7                Key Words                May 1997\n\n\n"
+        return f"{top}{text}\n\n\n\nFalk                 Best Practice                [Page {number}]\n"
+
+    first = "1. Guidance\n\n   In particular, they MUST only be used where it is"
+    pages = (first, "   required for all of it.\n\n2. Security", "   It is safe.", "3. Thanks\n\n   To all.")
+    (tmp_path / "a.txt").write_text("\f\n".join(map(page, range(1, 5), pages)), encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    stated = [each.text for each in units(found.text, ())]
+    assert stated[-6:] == [
+        "Guidance",
+        "Guidance: In particular, they MUST only be used where it is required for all of it.",
+        "Security",
+        "Security: It is safe.",
+        "Thanks",
+        "Thanks: To all.",
+    ]
+    assert sum("[Page" in each for each in stated) == 1
+    (tmp_path / "a.txt").write_text("Use:\nIt is.\n\f\nUse:\nIt was.\n\f\nUse:\nIt will.", encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    assert found.text.count("Use:") == 3  # no pages that are printed
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md"])
+def test_definitions_below_a_colon_rest_on_their_term(suffix: str, tmp_path: Path) -> None:
+    text = (
+        "Options:\n\n`-p`, `--preserve-tabs` *FILE*\n\n:   Keep the tabs.\n\n    Without it they go.\n\nPump\n: Moves water.\n"
+        ": Costs much.\n\n```\na\n: b\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n: Of the table.\n"
+    )
+    (tmp_path / f"a{suffix}").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / f"a{suffix}")])
+    assert isinstance(found, Document)
+    assert [each.text for each in units(found.text, ())] == [
+        "Options:",
+        "-p, --preserve-tabs FILE: Keep the tabs.",
+        "-p, --preserve-tabs FILE: Without it they go.",
+        "Pump: Moves water.",
+        "Pump: Costs much.",
+        "a : b",
+        "a: 1; b: 2",
+        ": Of the table.",
+    ]
+
+
+PRICES = "| Part | Price |\n| --- | --- |\n| Axle of red | 4.50 |\n| Bolt |  |"
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md"])
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "+---------+-------+\n| Part    | Price |\n+=========+=======+\n| Axle    |  4.50 |\n| of red  |       |\n"
+        "+---------+-------+\n| Bolt    |       |\n+---------+-------+",
+        "+-------------+-------+\n| Part        | Price |\n+-------------+-------+\n| Axle of red |  4.50 |\n"
+        "| Bolt        |       |\n+-------------+-------+",
+        " Part        | Price \n-------------+-------\n Axle of red |  4.50\n Bolt        | ",
+        "Part           Price\n-----------  -------\nAxle of red     4.50\nBolt",
+        "===========  =======\nPart           Price\n===========  =======\nAxle of red     4.50\nBolt\n===========  =======",
+        "  --------------------\n  Part           Price\n  -----------  -------\n  Axle            4.50\n  of red\n\n  Bolt\n"
+        "  --------------------",
+    ],
+)
+def test_tables_drawn_with_dashes_have_their_header(drawn: str, suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"a{suffix}").write_text(f"In May:\n\n{drawn}\n\nIt ends.\n", encoding="utf-8")
+    [found] = read([str(tmp_path / f"a{suffix}")])
+    assert isinstance(found, Document)
+    assert found.text == f"In May:\n\n{PRICES}\n\nIt ends.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+----+----+\n| of both |\n+----+----+\n| a  | b  |\n+----+----+",
+        "```\na   b\n--  --\n1   2\n```",
+        "Wordsy over columns\n----  ----\n1     2",
+        "a  b\n-- --\nwordy words\n",
+        "----  ----\n1     2\n----  ----",
+        "Title of it\n-----------\n\nIt is.",
+    ],
+)
+def test_what_is_no_table_with_a_header_and_no_spans_stays(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    assert found.text == text
+
+
+@pytest.mark.parametrize(
+    "part", ["+--+--+\n| a |\n", "a  b\n-- --\n", "-----\na b\n-- --\nx\n\n", "-- --\n", "|a|b|\n--+--\n", "-----\n"]
+)
+def test_drawn_tables_are_found_in_linear_time(part: str) -> None:
+    assert_linear(lambda size: with_drawn_tables(part * size), 1000, times=8, slack=2.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("            Charter of the Members (v1.9)\n\n   Version 1.9 of 2022.\n", "Charter of the Members (v1.9)"),
+        ("          Apache License\n        Version 2.0, January 2004\n\n   TERMS\n", "Apache License"),
+        ("Sarn Working Group      A. Falk\nRFC: 7\n\n         Words of Rules\n\nStatus of this\n", "Words of Rules"),
+        ("10. Upgrading checklist\n***********************\n\nIt is.\n", "10. Upgrading checklist"),
+        ("How to report it\n\n   We read all of it.\n", "How to report it"),
+        ("How to report it\n\nWe read all of it.\n", "words"),
+        ("It is dry. It rains.\n\n          Charter\n\nIt is.\n", "words"),
+        ("Dear members,\n\n   we meet in May.\n", "words"),
+    ],
+)
+def test_the_first_lines_of_a_text_title_it_if_its_layout_says_so(text: str, title: str, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / "words.txt")])
+    assert isinstance(found, Document)
+    assert (found.title, found.text) == (title, text)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])

@@ -20,6 +20,7 @@ from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
 from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.extract.local._units import units
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
 from hlgraph.read.content import Origin
 from hlgraph.records import Document
@@ -279,12 +280,17 @@ _FORMS = (
         ("wikitext", "a=bb=", "{{|\n| {}"),
         ("wikitext", "<!--", "{}"),
         ("wikitext", "| a || b\n", "{{|\n{}"),
+        ("wikitext", "; a\n: b\n: c\n", "{}"),
         ("rtf", "{\\field{\\*\\fldinst{", "{{\\rtf1 {}"),
         ("rtf", "\\pard\\ls1 a\\par\n", "{{\\rtf1 {}"),
         ("asciidoc", "link:", "{}"),
         ("asciidoc", "* a\n", "{}"),
         ("asciidoc", "|a ", "|===\n{}\n|==="),
         ("org", ":a:\n", "{}"),
+        ("org", "- a :: b\n\n  c\n\n", "{}"),
+        ("text", "Head of it\n\n   a.\n\n   1. b\n\n      c\n\n", "{}"),
+        ("text", "Head\n\n   a\n\nFoot [Page 1]\n\f\n", "{}"),
+        ("markdown", "Term\n: a\n\n    b\n\n", "{}"),
         ("org", "- [[a\n", "{}"),
         ("org", "* a   \n", "{}"),
         ("srt", "1\n00:00:01,000 --> 00:00:02,000\na\n\n", "{}"),
@@ -599,7 +605,7 @@ def test_a_reference_of_latex_shows_the_number_that_its_file_decides(
                     "- The pump must be closed pumps.",
                     "1. one",
                     "2. two",
-                    "attached",
+                    "  attached",
                     "3. three",
                     "  1. a",
                     "  2. b",
@@ -798,7 +804,7 @@ def test_a_manual_keeps_what_its_sense_needs(tmp_path: Path) -> None:
         *("```\nkanu14\n```", "**Q:** kanu15?", "**A:** kanu16", "Go to kanu17 > kanu18", "- kanu19"),
     ]
     [found] = documents(given(tmp_path, "dita", format_samples.DITA))
-    assert "1. kanu05\n  kanu06\n\nCaution: kanu07" in found.text
+    assert "1. kanu05\n\n  kanu06\n\nCaution: kanu07" in found.text
     [found] = documents(given(tmp_path, "fb2", format_samples.FB2))
     assert found.text.startswith("# kanu03\n\nkanu04\n\n## kanu05\n\nkanu06 [kanu09] ends.\n\nkanu07\nkanu08\n\n| Name")
 
@@ -972,3 +978,57 @@ def test_struck_out_spans_of_slides_and_open_documents_are_marked_so(tmp_path: P
     show.save(buffer)
     [slides] = documents(given(tmp_path, "pptx", buffer.getvalue()))
     assert text.text == slides.text == "Dogs are ~~allowed~~ not allowed."
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("asciidoc", "Fruit:\n\nApple::\n  red\n  +\nwith seeds\nof it\nOrange::\n  sweet\n\nAll of it:\n\n* one\n"),
+        ("org", "Fruit:\n\n- Apple :: red\n\n  with seeds\n  of it\n\n- Orange :: sweet\n\nAll of it:\n\n- one\n"),
+    ],
+)
+def test_a_second_paragraph_of_a_definition_leads_no_other(kind: str, text: str, tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, kind, text))
+    assert found.text == "Fruit:\n\n- Apple: red\n\n  with seeds of it\n\n- Orange: sweet\n\nAll of it:\n\n- one"
+    assert [each.text for each in units(found.text, ())] == [
+        *("Fruit: Apple: red", "Fruit: Apple: red: with seeds of it", "Fruit: Orange: sweet", "All of it: one")
+    ]
+
+
+def test_paragraphs_of_an_item_are_its_own_and_leave_its_list_whole(tmp_path: Path) -> None:
+    items = "".join(
+        f"<listitem>{''.join(f'<para>{text}</para>' for text in texts)}</listitem>"
+        for texts in (("Open the old valve of the hall", "It is red.\nSo it is."), ("Press.",))
+    )
+    text = f"<article><para>To start it:</para><orderedlist>{items}</orderedlist><para>It runs.</para></article>"
+    [found] = documents(given(tmp_path, "docbook", text))
+    assert (
+        found.text
+        == "To start it:\n\n1. Open the old valve of the hall\n\n  It is red. So it is.\n2. Press.\n\nIt runs."
+    )
+    assert [each.text for each in units(found.text, ())] == [
+        "To start it: Open the old valve of the hall",
+        "To start it: Open the old valve of the hall: It is red.",
+        "To start it: Open the old valve of the hall: So it is.",
+        "To start it: Press.",
+        "It runs.",
+    ]
+
+
+def test_the_time_of_an_rtf_is_that_of_its_properties(tmp_path: Path) -> None:
+    made = r"{{\rtf1{{\info{{\title Pumps}}{{\creatim\yr2011\mo8\dy29{}}}}}It is red.\par}}"
+    [full] = documents(given(tmp_path, "rtf", made.format(r"\hr5\min20")))
+    [day] = documents(given(tmp_path, "rtf", made.format("")))
+    [none] = documents(given(tmp_path, "rtf", r"{\rtf1{\info{\title Pumps}}It is red.\par}"))
+    assert [each.metadata.get("created") for each in (full, day, none)] == [
+        "2011-08-29T05:20:00",
+        "2011-08-29T00:00:00",
+        None,
+    ]
+
+
+def test_definitions_of_wikitext_have_their_terms(tmp_path: Path) -> None:
+    text = "Fruit\n\n; apple: red\n: fruit\n: computer\n; orange : sweet\n: bank\n\nText\n: reply\n* one\n: two\n"
+    [found] = documents(given(tmp_path, "wikitext", text))
+    items = "- apple: red: fruit\n- apple: red: computer\n- orange: sweet\n- orange: bank"
+    assert found.text == f"Fruit\n\n{items}\n\nText\n\nreply\n- one\ntwo"
