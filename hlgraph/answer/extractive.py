@@ -402,9 +402,14 @@ _DEFINITION_ASKED = re.compile(
     rf"(?P<name>[\w.'’-]+(?: {_NO_PART}[\w.'’-]+){{0,3}})\?"
 )
 _NO_NAME = re.compile(r"(?:ing|ed|est|first|last|most)$")
-_SAYS_WHAT = r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?(?:,? (?:is|are|was|were|means|stands for|refers to)\b(?! not\b)|:|, (?:an?|the) |\s[–—-]\s)"
+_SAYS_WHAT = (
+    r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?"
+    r"(?:,? (?:is|are|was|were|means|stands for|refers to)\b(?! not\b)|:|, (?:an?|the) |\s[–—-]\s)"
+)
 _OF_ROLE = re.compile(r"who (?:is|are|was|were) the ", re.IGNORECASE)
-_IS_SO = re.compile(r"[^.;:,(]*? (?:is|are|was|were) (?!(?:an?|the|one|its|his|her|their|our)\b)[a-z]")
+_IS_SO = re.compile(
+    r"(?:[\d.]+ )?[^.;:,(]*? (?:is|are|was|were) (?!(?:an?|the|one|its|his|her|their|our)\b)[a-z]"  # "the client is liable"
+)
 _DEFINED = re.compile(rf"(?:(?:the|an?) )?([\w.'’-]+(?: [\w.'’-]+){{0,5}}?){_SAYS_WHAT}", re.IGNORECASE)
 
 
