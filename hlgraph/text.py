@@ -217,6 +217,7 @@ _WRITTEN = re.compile(
 )  # a line above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
 _WRAP = re.compile(r"\s*\n[ \t>]*")
 _CLAUSE_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]")
+_MOST_LINES = 4  # of a term
 _MOST_LEVELS = 6  # of a list whose lines an item carries: their number bounds what a statement repeats
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _MARKED = 1000  # a longer line is prose, whatever number signs it contains, unless bars enclose it
@@ -549,10 +550,13 @@ def _is_underline(above: Block, title: str, block: Block, line: str) -> bool:
     return (
         line[0] in _LEVELS
         and not block.is_loose
-        and above.kind is BlockKind.PROSE
+        and (above.kind is BlockKind.PROSE or (above.kind is BlockKind.ITEM and title[0].isdigit()))
         and len(title) == above.end - above.start <= _WIDE
         and title[-1] not in ".,;"
-        and (_SETEXT.fullmatch(line) is not None or (len(line) > _SHORTEST and line == line[0] * len(title)))
+        and (
+            (len(line) > _SHORTEST and line == line[0] * len(title))
+            or (above.kind is BlockKind.PROSE and _SETEXT.fullmatch(line) is not None)
+        )
     )
 
 
@@ -603,6 +607,18 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     return len(last) >= _NARROW or is_divided or not (head.isupper() or head.isdigit())
 
 
+class _Open(NamedTuple):
+    """A line that later blocks rest on: its indentation, its kind (lead, item, term), and its text, empty for a sentence."""
+
+    indent: int
+    kind: str
+    text: str
+
+
+_NO_TERM = _Open(0, "", "")
+_OMITTED = "…"  # stands for an item that is a sentence
+
+
 class Context:
     """What the next block of a text rests on: the lead-in of its list, the items above it, the header of its table, and the fence
     that opens its code.
@@ -619,12 +635,9 @@ class Context:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._items: list[tuple[int, str]] = []  # indentation and line of the lead-in and of each item that is open
+        self._open: list[_Open] = []  # what the next block may rest on, by indentation
         self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
-        self._term = self._short = (
-            0,
-            "",
-        )  # indentation and line of the term of these paragraphs, and of the last short line
+        self._short = _NO_TERM  # the last block, if it may be the term or the title of an indented one
         self._rows: list[str] = []  # the first two of the table
         self._clause: re.Match[str] | None = None  # the number of the last paragraph that is no part of a list
         self._fence = ""  # the line that opens the code
@@ -634,43 +647,71 @@ class Context:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
         line = self._text[block.start : block.end]
         if block.kind is BlockKind.CODE:
-            self._items = [each for each in self._items if each[0] >= 0]
+            self._open = [each for each in self._open if each.kind != "lead"]
             return self._above_code(line)
         self._fence = ""
         if block.kind is BlockKind.ROW or (len(self._rows) == 1 and is_separator(line)):
-            self._items = []
+            self._open = []
             return self._above_row(line, is_first=block.is_loose)
         self._rows = []
         if block.kind is BlockKind.ITEM:
-            column = block.start - 1 - self._text.rfind("\n", 0, block.start)
-            indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
-            marker = _marker_kind(line)
-            if block.is_loose and self._markers.get(indent, marker) != marker:
-                self._items = []  # another list
-            self._markers[indent] = marker
-            self._items = [above for above in self._items if above[0] < indent][-_MOST_LEVELS:]
-            lead = "".join(text for _, text in self._items)
-            self._items.append((indent, f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
-            return f"{lead}{' ' * column}"
-        lead = ""
+            return self._above_item(block, line)
         if block.kind is BlockKind.PROSE:
-            if goes_on := self._above_part(block, line):
-                return goes_on
-            lead = self._above_quotation(line) or self._above_definition(block, line)
-            start, end = block_sentences(self._text, block)[-1]
-            last = _joined(self._text[start:end])
-            self._items = [(self._term[0], f"{self._term[1]}:\n\n")] if self._term[1] else []
-            self._items += [(-1, f"{last}\n\n")] if is_lead(last) or _is_open(last) else []
-            self._markers = {}
-            self._clause = _CLAUSE_NUMBER.match(line)
-        elif block.kind is BlockKind.HEADING:
-            self._items, self._markers, self._writers = [], {}, {}
-            self._term = self._short = (0, "")
-        return lead
+            return self._above_part(block, line) or self._above_prose(block, line)
+        if block.kind is BlockKind.HEADING:
+            self._open, self._markers, self._writers, self._short = [], {}, {}, _NO_TERM
+        return ""
+
+    def _column(self, block: Block) -> int:
+        return block.start - 1 - self._text.rfind("\n", 0, block.start)
+
+    def _above_item(self, block: Block, line: str) -> str:
+        column = self._column(block)
+        indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
+        marker = _marker_kind(line)
+        lead = self._lead()
+        if lead and lead.indent >= indent and is_lead(lead.text.strip()):
+            self._open[-1] = lead._replace(indent=indent - 1)  # of a first line that is indented
+        elif block.is_loose and not lead and self._markers.get(indent, marker) != marker:
+            self._open = [each for each in self._open if each.kind == "term"]  # another list
+        self._markers[indent] = marker
+        self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
+        above = "".join(each.text for each in self._open)
+        self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
+        self._short = _NO_TERM
+        return f"{above}{' ' * column}"
+
+    def _above_prose(self, block: Block, line: str) -> str:
+        """The terms and the items that a paragraph is indented under, or who wrote the quotation."""
+        column = self._column(block)
+        written = self._above_quotation(line)
+        under = [each for each in self._open if each.kind != "lead" and each.indent + (each.kind == "item") < column]
+        under = self._open[: self._open.index(under[-1]) + 1] if under else []
+        if self._short.text and self._short.indent < column and (block.is_loose or self._short.kind):
+            under.append(self._short._replace(kind="term"))
+        self._open = under[-_MOST_LEVELS:]
+        above = "".join(each.text or f"{' ' * int(each.indent)}- {_OMITTED}\n" for each in self._open)
+        before = f"{above[-1:] if block.is_loose else ''}{' ' * column}"
+        start, end = block_sentences(self._text, block)[-1]
+        last = _joined(self._text[start:end])
+        if is_lead(last) or _is_open(last):
+            self._open.append(_Open(column - 1, "lead", f"{before}{last}\n\n"))
+        lines = line.split("\n", _MOST_LINES) if len(line) < _WIDE and line[-1] not in ".;," else []
+        is_short = 0 < len(lines) <= _MOST_LINES and max(map(len, lines)) < _NARROW and line[-1] not in "!?:"
+        is_title = 0 < len(lines) <= 2 and block.is_loose and (line[-1] != "!" or line.endswith("?!"))
+        words = (", " if is_short else " ").join(map(str.strip, lines))
+        term = f"{before}{words}\n\n" if is_short or is_title else ""
+        self._short = _Open(column, "short" if is_short else "", term)
+        self._markers = {}
+        self._clause = _CLAUSE_NUMBER.match(line)
+        return written or f"{above}{before}"
+
+    def _lead(self) -> _Open | None:
+        return self._open[-1] if self._open and self._open[-1].kind == "lead" else None
 
     def _above_part(self, block: Block, line: str) -> str:
         """The lead-in of short lines right below it, or of the clauses that its number divides; empty if there is none."""
-        lead = self._items[-1][1] if self._items and self._items[-1][0] < 0 else ""
+        lead = each.text if (each := self._lead()) else ""
         if not lead or not is_lead(lead.strip()) or is_lead(line):
             return ""
         clause = _CLAUSE_NUMBER.match(line)
@@ -679,23 +720,12 @@ class Context:
         is_below = not block.is_loose and len(line) <= _NARROW and "\n" not in line and not line.startswith(">")
         return lead if is_part or is_below else ""
 
-    def _above_definition(self, block: Block, line: str) -> str:
-        """The short line that paragraphs rest on which are indented more, the first of them right below it."""
-        indent = block.start - 1 - self._text.rfind("\n", 0, block.start)
-        (term_indent, term), (short_indent, short) = self._term, self._short
-        if not (term and indent > term_indent):
-            is_term = short != "" and indent > short_indent and not block.is_loose
-            self._term = (short_indent, short) if is_term else (0, "")
-        is_short = len(line) < _NARROW and "\n" not in line and line[-1] not in ".!?:;,"
-        self._short = (indent, line) if is_short else (0, "")
-        return f"{self._term[1]}\n{' ' * indent}" if self._term[1] else ""
-
     def _above_quotation(self, line: str) -> str:
         """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
         depth = line[: len(line) - len(line.lstrip("> \t"))].count(">")
         kept = {level: each for level, each in self._writers.items() if (level <= depth or _WRITTEN.search(each))}
-        if depth and self._items and self._items[-1][0] < 0 and is_lead(self._items[-1][1].strip()):
-            kept = {level: each for level, each in kept.items() if level < depth} | {depth: self._items[-1][1]}
+        if depth and (lead := self._lead()) and is_lead(lead.text.strip()):
+            kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead.text}
         self._writers = kept
         return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
 

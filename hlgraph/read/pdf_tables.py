@@ -110,7 +110,7 @@ class PageTexts:
             return _cleaned(self._opened(index)[1].get_text_range())
 
     def printed(self, index: int) -> list[PrintedLine]:
-        """How the lines of a page look, in the order in which they are drawn; none if that is not certain.
+        """How the lines of a page look, in the order in which they are drawn.
 
         Parameters
         ----------
@@ -118,8 +118,7 @@ class PageTexts:
         """
         with _PDFIUM:
             page = self._opened(index)[1]
-            text = page.get_text_range()
-            return [*_printed(page, text)] if len(text) == page.count_chars() else []
+            return [*_printed(page, "".join(_code_units(page)))]
 
     def is_vertical(self, index: int) -> bool:
         """Whether most characters of a page stand below the one before, as in books of Japan.
@@ -210,7 +209,10 @@ class PageTexts:
         has_numbers : whether it may have tables of numbers
         """
         lines = [line.rstrip() for line in laid_out.splitlines() if line.strip()]
-        tables = tables_in(lines, has_numbers=has_numbers, unit=1 / FINE)
+        marked = {"".join(line.text.split()) for line in self.printed(index) if line.is_bold}
+        tables = tables_in(
+            lines, has_numbers=has_numbers, unit=1 / FINE, is_marked=lambda line: "".join(line.split()) in marked
+        )
         running = [*map(_numberless, lines)]
         above, self._aligned = self._aligned, None
         words = self._page(index).lines
@@ -291,7 +293,8 @@ def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
         is_wide = right - left > _WIDE * height * len(shown) and len(shown) > 1
         parts = _parts_of_line(page, shown, first, height) if is_wide else ()
         is_bold = len(shown) <= _LONGEST_BOLD and _is_bold(page, first) and _is_bold(page, last)
-        yield PrintedLine(" ".join(_spelled(shown + (match[2] or "")).split()), height, is_bold, top, parts)
+        whole = clean(_CONTROL.sub("", shown + (match[2] or "")))
+        yield PrintedLine(" ".join(_spelled(whole).split()), height, is_bold, top, parts)
 
 
 _LONGEST_BOLD = 100
@@ -454,19 +457,35 @@ def _is_close(last: _Word, word: _Word) -> bool:
     return word.left - last.right < word.height * _STRIPE
 
 
-def _chars(page: PdfTextPage, height: float) -> _Chars:
+def _code_units(page: PdfTextPage) -> Sequence[str]:
+    """The characters of a page as pdfium counts them: with control characters, and with both halves of a surrogate pair."""
     from pypdfium2 import raw
 
     count = page.count_chars()
-    texts: Sequence[str] = page.get_text_range()
-    if len(texts) != count:  # it lacks control characters
-        texts = [*map(chr, map(raw.FPDFText_GetUnicode, repeat(page.raw, count), range(count)))]
+    text: str = page.get_text_range()
+    return (
+        text if len(text) == count else [*map(chr, map(raw.FPDFText_GetUnicode, repeat(page.raw, count), range(count)))]
+    )
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def _chars(page: PdfTextPage, height: float) -> _Chars:
+    from pypdfium2 import raw
+
+    texts = [*_code_units(page)]
+    count = len(texts)
+    rests = [at + 1 for at, sign in enumerate(texts[:-1]) if "\ud800" <= sign < "\udc00" <= texts[at + 1] < "\ue000"]
+    for at in rests:
+        texts[at - 1] = clean(texts[at - 1] + texts[at])
     is_blank = np.fromiter(map(str.isspace, texts), np.bool_, count)
     blanks = np.flatnonzero(is_blank)
     is_added = np.zeros(count, np.bool_)
     is_added[blanks] = [*map(raw.FPDFText_IsGenerated, repeat(page.raw, len(blanks)), blanks.tolist())]
     boxes = (raw.FS_RECTF * count)()
     is_own = [*map(raw.FPDFText_GetLooseCharBox, repeat(page.raw, count), range(count), boxes)] & ~is_added
+    is_own[rests] = False
     is_break = np.fromiter((text in "\r\n" for text in texts), np.bool_, count) & is_added
     is_kept = is_own | (is_added & ~is_break & np.logical_or.accumulate(is_own))
     kept = np.flatnonzero(is_kept).tolist()

@@ -79,6 +79,31 @@ def rejoined(pages: Sequence[str]) -> list[str]:
     return [page.replace(CELL_BREAK, " ").replace(_SOFT, "") for page in pages]
 
 
+_MOST_ROUNDS = 4
+_SIGN = re.compile(r"^[^\S\n]*[\uf020-\uf0ff][^\S\n]+(?=\S)|^[^\S\n]*[\uf020-\uf0ff][^\S\n]*\n(?=\S)", re.MULTILINE)
+
+
+def with_bullets(page: str) -> str:
+    """A page whose bullets of symbol fonts are those of Unicode, and whose bullets of the second level are "o" no longer.
+
+    Examples
+    --------
+    >>> with_bullets("It has:\\n\uf0b7 pumps:\\no Two of them\\nin red\\no One spare")
+    'It has:\\n• pumps:\\n  ◦ Two of them\\nin red\\n  ◦ One spare'
+    """
+    lines = _SIGN.sub("• ", page).split("\n")
+    above, is_inner = "", False
+    for at, line in enumerate(lines):
+        if line[:2] == "o " and (
+            is_inner or above[-1:] in {*".:;)"} or above[:1] == "•" or (not above and line[2:3].isupper())
+        ):
+            lines[at], is_inner = f"  ◦ {line[2:].lstrip()}", True
+        elif not line or line[0] in "•#":
+            is_inner = False
+        above = line
+    return "\n".join(lines)
+
+
 _EDGE = 3  # lines at the top and at the bottom of a page
 _NUMBER = re.compile(r"\d{1,5}|\b[ivx]{1,7}\b")
 _MOST_NUMBERS = 6  # in a line
@@ -107,6 +132,15 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     >>> without_running_lines(["Annual report\\nIt was dry.\\nPage 1 of 2", "Annual report\\nIt was wet.\\nPage 2 of 2"])
     ['Annual report\\n\\nIt was dry.', 'It was wet.']
     """
+    for _ in range(_MOST_ROUNDS):  # a header of five lines, or one that is drawn after the footer, runs beyond the edge
+        before, pages = pages, _without_outermost(pages)
+        if [*before] == pages:
+            break
+    return [*pages]
+
+
+def _without_outermost(pages: Sequence[str]) -> list[str]:
+    """Pages without those of their outermost lines that run."""
     edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
     counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
     running = {sign for sign, count in counts.items() if count > 1 and count >= min(_OFTEN, len(pages) / 3)}
@@ -143,14 +177,14 @@ def _parts_sentence(before: str, lines: Sequence[str], place: int) -> bool:
 
 
 def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
-    """The lines at the edges of a page and of its tables: the place of each, with the forms in which it may run over pages.
+    """The first and last lines of a page that are no rows: the place of each, with the forms in which it may run over pages.
 
     These are the line, and the line without a number that may grow as the pages do, with their difference. A line that is a
     sentence does not run.
     """
     shown = [place for place, line in enumerate(lines) if line.strip()]
     parts = [list(part) for is_row, part in groupby(shown, key=lambda place: "|" in lines[place]) if not is_row]
-    for place in dict.fromkeys(place for part in parts for place in (*part[:_EDGE], *part[-_EDGE:])):
+    for place in dict.fromkeys([*parts[0][:_EDGE], *parts[-1][-_EDGE:]] if parts else []):
         line = " ".join(lines[place].split())
         words = _WORDS.findall(line.casefold())
         if len(words) >= _FEWEST and line[-1] in ".!?;,:":
@@ -233,8 +267,10 @@ _LONGEST_HEADING, _MOST_IN_HEADING = 100, 14  # characters, words
 _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
+_ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
 _MOST_LINES = 3  # of a heading
+_MOST_OF_TITLE, _LARGE = 5, 1.5  # lines of one in characters that are so much larger than the text
 _DEEPEST = 6
 
 
@@ -255,6 +291,10 @@ def with_headings(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]
     >>> with_headings(["2 Use\\nIt runs."], [lines])
     ['# 2 Use\\n\\nIt runs.']
     """
+    drawn = Counter(text for lines in printed for text in {_letters(line.text) for line in lines})
+    shown = Counter(_letters(line) for page in pages for line in page.split("\n"))
+    running = {text for text, count in drawn.items() if count >= _OFTEN > shown[text]}  # shown once, on the first page
+    printed = [[line for line in lines if _letters(line.text) not in running] for lines in printed]
     every = [line for lines in printed for line in lines]
     if not every:
         return [*pages]
@@ -334,7 +374,8 @@ def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
     words = line.text.split()
     is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
     has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
-    return is_other and is_short and has_word and not line.parts and not line.text.endswith(_FINISHED)
+    is_title = (is_other and has_word and not line.text.endswith(_FINISHED)) or _ROMAN_TITLE.fullmatch(line.text)
+    return bool(is_title) and is_short and not line.parts
 
 
 def _with_headings(
@@ -350,18 +391,18 @@ def _with_headings(
     blocks = _blocks(printed, body, usual)
     shown: list[str] = []
     last = -2  # the printed line of the last one, and its level as a heading
-    level = 0
+    level, rank = 0, -1
     for text in page.split("\n"):
         own = places.get(_letters(text)) if text[:1] != "|" else None
         at = own.pop(0) if own else -2
         line = printed[at] if own is not None and at >= 0 else None
-        before, level = level, 0
-        is_heading = at not in blocks and not _goes_on(printed, at, usual)
+        before, level = rank if level else -1, 0
+        is_heading = at not in blocks and not _goes_on(printed, at, body, usual)
         if line is not None and is_heading and _is_heading(line, body):
             numbered = _NUMBERED.match(line.text)
             rank = ranks.index((-_size(line), not line.is_bold))
-            level = min(_DEEPEST, 1 + rank + (numbered[1].count(".") if numbered else 0))
-            is_rest = before == level and at == last + 1 and not numbered and _gap(printed, at) < usual + _WIDER
+            level = min(_DEEPEST, 1 + rank + (numbered[1].removesuffix(".0").count(".") if numbered else 0))
+            is_rest = before == rank and at == last + 1 and not numbered and _gap(printed, at) < usual + _WIDER
             shown[-1 - is_rest :] = [f"{shown[-2]} {text}"] if is_rest else [*shown[-1:], "", f"{'#' * level} {text}"]
             shown.append("")
         else:
@@ -382,13 +423,14 @@ def _blocks(printed: Sequence[PrintedLine], body: tuple[float, bool], usual: flo
             blocks.append([])
         if _is_heading(line, body):
             blocks[-1].append(at)
-    return {at for block in blocks if len(block) > _MOST_LINES for at in block}
+    limit = [_MOST_LINES, _MOST_OF_TITLE]
+    return {at for block in blocks for at in block if len(block) > limit[printed[at].height > _LARGE * body[0]]}
 
 
-def _goes_on(printed: Sequence[PrintedLine], at: int, usual: float) -> bool:
+def _goes_on(printed: Sequence[PrintedLine], at: int, body: tuple[float, bool], usual: float) -> bool:
     """Whether the next line goes on with the sentence of a line, as after bold words in a paragraph."""
     rest = printed[at + 1] if at + 1 < len(printed) else None
-    if rest is None or rest.is_bold or not rest.text[:1].islower():
+    if rest is None or rest.is_bold or not rest.text[:1].islower() or _size(rest) >= _LARGER * body[0]:
         return False
     return rest.height * _LARGER > printed[at].height and 0 < _gap(printed, at + 1) < usual + _WIDER
 

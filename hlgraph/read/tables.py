@@ -9,7 +9,8 @@ table of any format, and writes it as Markdown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -206,18 +207,26 @@ def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> st
     return woven(lines, tables_in(lines, has_numbers=has_numbers, unit=unit))
 
 
-def tables_in(lines: Sequence[str], *, has_numbers: bool = True, unit: float = 1) -> list[AlignedTable]:
+def tables_in(
+    lines: Sequence[str],
+    *,
+    has_numbers: bool = True,
+    unit: float = 1,
+    is_marked: Callable[[str], bool] = lambda _: False,
+) -> list[AlignedTable]:
     """The tables of a page that is laid out with spaces, from top to bottom; none if it has text in columns.
 
     Parameters
     ----------
     lines : lines that are not blank
     has_numbers, unit : see :func:`with_markdown`
+    is_marked : whether a line is printed as the header of a table is, in bold; default never
     """
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
-        table = _gap_table(lines, at) or (aligned_table(lines, at) if has_numbers else None)
+        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at)
+        table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
             table = None
@@ -606,6 +615,45 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
             begin = cell.column or 0
             row[begin : begin + cell.width] = [cell.text] * cell.width
     return AlignedTable(at, len(rows), full[0], [(at + number, row) for number, row in enumerate(full) if number])
+
+
+def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
+    """The table whose marked header is line ``at``, and whose cells begin where its labels do; None if there is none.
+
+    A line without a first cell goes on with the row above it.
+    """
+    head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
+    starts = [field.start for field in head]
+    if len(head) < 2 or any(is_value(field.text) for field in head) or not is_marked(lines[at]):
+        return None
+    rows: list[tuple[int, list[str]]] = []
+    at += 1
+    while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
+        cells = [""] * len(head)
+        for field in (fields := _fields(lines[at])):
+            column = bisect_right(starts, field.start + 1) - 1
+            if column < 0 or field.start > starts[column] + 1 or cells[column]:
+                break
+            cells[column] = field.text
+        if sum(map(bool, cells)) < len(fields) or (not cells[0] and not rows) or not any(cells[1:]):
+            break
+        if cells[0] and is_marked(lines[at]):
+            break
+        if cells[0]:
+            rows.append((at, cells))
+        else:
+            rows[-1] = (
+                rows[-1][0],
+                [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)],
+            )
+        at += 1
+    lasts = [next(cell for cell in reversed(cells) if cell) for _, cells in rows]
+    is_wrapped = any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
+    is_prose = sum(len(cells[0]) for _, cells in rows) > _SHORT * len(rows)  # in columns
+    if not rows or is_wrapped or is_prose:
+        return None
+    first = rows[0][0] - 1
+    return AlignedTable(first, at - first, [field.text for field in head], rows)
 
 
 def _with_stacked_heads(lines: Sequence[str], table: AlignedTable, unit: float) -> AlignedTable:

@@ -254,11 +254,12 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:
-            lead = " ".join(_lead(line) for line in lead.splitlines() if line.strip())
+            lead = " ".join(_lead(line) for line in lead.splitlines() if _HAS_WORD.search(line))
             for unit in _prose(text, block, heading, lead, has_words=has_words):
                 is_led = is_lead(above) and not unit.text.startswith(above) and _is_indented(text, unit.start)
                 if is_led and block.kind is BlockKind.PROSE:
-                    yield unit._replace(text=f"{above} {unit.text}", own=len(above) + 1), above, 0
+                    words = unit.text.removeprefix(lead).lstrip()
+                    yield unit._replace(text=f"{above} {words}", own=len(above) + 1), above, 0
                 else:
                     yield unit, lead, 0
                 above = unit.text

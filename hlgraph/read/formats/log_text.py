@@ -1,4 +1,4 @@
-"""Readers of plain text: the file as it is, titled by the stem of its name; and of logs, whose entries are paragraphs.
+"""Readers of plain text, titled by its first lines or its file name, and of logs, whose entries are paragraphs.
 
 An entry of a log is a line with the lines that go on with it, such as a traceback. Its instant and its level are details of its
 statements. Marks of Markdown and bars in it are escaped: an entry is no heading, no item and no row of a table.
@@ -20,7 +20,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
 from hlgraph.records import Detail, Document, MetadataValue
-from hlgraph.text import canonical_time
+from hlgraph.text import BlockKind, blocks, canonical_time, plain
 
 _LEVELS = (
     "TRACE|DEBUG|VERBOSE|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|SEVERE|CRIT(?:ICAL)?|FATAL|ALERT|EMERG(?:ENCY)?|PANIC"
@@ -44,6 +44,8 @@ _LEVEL = re.compile(
     rf"(?<![\w.-])(?P<plain>{_LEVELS})(?![\w.-])|\[(?:[\w-]{{1,40}}:)?(?P<inner>(?i:{_LEVELS}))\]|\b(?:level|lvl)=\"?(?P<named>\w{{1,12}})"
 )
 _COLOURS = re.compile(r"\x1b\[[\d;]{0,20}m")
+_BEGINNING, _MOST_ABOVE = 4000, 12  # characters, and blocks above the title
+_CENTRED, _LONGEST_TITLE = 8, 120  # blanks before a title, and its characters
 _HEAD = 400  # characters of a line that are searched for its instant and its level
 _LEAST_STARTS = 0.1  # share of the lines that begin at the margin
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "asctime", "eventTime")
@@ -74,7 +76,29 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    return Document(uri=origin.uri, text=text, title=clean_title(origin.stem), warnings=warnings)
+    return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
+
+
+def _title(text: str) -> str:
+    """The heading or the centred line above the first sentence, or the first line if the text below it is indented."""
+    text = text[:_BEGINNING]
+    title, above = "", 0
+    for number, block in enumerate(blocks(text)):
+        column = block.start - 1 - text.rfind("\n", 0, block.start)
+        if (
+            title
+            and (block.is_loose or column >= _CENTRED)
+            and (above >= _CENTRED or (number == 1 and column != above))
+        ):
+            return title
+        if block.kind is BlockKind.HEADING:
+            return clean_title(plain(block.title))
+        title, above = clean_title(text[block.start : block.end]), column
+        if number > _MOST_ABOVE or title[-1] == ".":
+            break
+        if block.kind is not BlockKind.PROSE or title[-1] in ":;,!" or len(title) > _LONGEST_TITLE:
+            title = ""
+    return ""
 
 
 def read_log(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from hlgraph.read.print_order import (
     PrintedLine,
     has_rtl,
     rejoined,
+    with_bullets,
     with_headings,
     with_own_numbers,
     without_running_lines,
@@ -81,7 +82,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return Document(
         uri=origin.uri,
         text=_BREAK.join(pages),
-        title=title or clean_title(origin.stem),
+        title=title or _only_title(pages) or clean_title(origin.stem),
         metadata={**metadata, "pages": count},
         page_starts=tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)),
         warnings=(f"{comments:,} comments were not read",) if comments else (),
@@ -119,7 +120,13 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
     plain = [
         _NO_HEADING.sub("    ", page) for page in rejoined(without_running_lines(with_own_numbers(pages, printed)))
     ]
-    return with_headings(plain, printed), comments
+    return [with_bullets(page) for page in with_headings(plain, printed)], comments
+
+
+def _only_title(pages: Sequence[str]) -> str:
+    """The heading of the first page that is the only one of the highest level; empty if there is none."""
+    titles = [(at, line) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
+    return clean_title(titles[0][1][2:]) if len(titles) == 1 and titles[0][0] == 0 else ""
 
 
 def _without_breaks(text: str) -> str:

@@ -5,6 +5,7 @@ import pytest
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.extract.local import LocalExtractor
+from hlgraph.extract.local._units import units
 from hlgraph.records import Document
 
 PUMP = "Never do any of the following while the pump runs:"
@@ -45,8 +46,96 @@ def test_indented_lines_below_a_short_line_carry_it() -> None:
         "3.8: The pump stops.",
         "3.8: It cools down.",
         "3.8: Wait.",
-        "Port 9",
-        "Anchors.",
+        "Port 9: Anchors.",
+    ]
+
+
+CHARTER = """\
+1. Bodies and individuals
+
+   Each decision is made by one of:
+    1. The Members;
+    2. The Chair.
+
+   Most of it is here. It is short.
+
+  1.1. General rules
+
+    1. Nothing here obliges anyone.
+    2. A person may hold posts.
+
+3. The Members
+
+  3.1. Powers
+
+   Together, the Members may:
+    1. Appoint the Chair.
+    2. Issue documents and withdraw the older ones of them at any
+       time.
+       These include goals.
+         1. A goal needs a majority.
+    3. Decide about property.
+
+What is the fee of a member who joins in the middle of the year, and
+of one who leaves?
+
+    It is 10 a year.
+
+    Nobody pays twice.
+
+Freedom:
+
+    The text is free.
+
+    So are copies.
+
+The end is near.
+"""
+
+
+def test_texts_laid_out_by_indentation_have_the_lines_that_they_are_under() -> None:
+    one, two, three = (
+        "Bodies and individuals:",
+        "1.1. General rules:",
+        "The Members: 3.1. Powers: Together, the Members may:",
+    )
+    fee = "What is the fee of a member who joins in the middle of the year, and of one who leaves?"
+    stated = [
+        one[:-1],
+        f"{one} Each decision is made by one of: The Members;",
+        f"{one} Each decision is made by one of: The Chair.",
+        f"{one} Most of it is here.",
+        f"{one} It is short.",
+        f"{one} {two} Nothing here obliges anyone.",
+        f"{one} {two} A person may hold posts.",
+        "The Members",
+        f"{three} Appoint the Chair.",
+        f"{three} Issue documents and withdraw the older ones of them at any time.",
+        f"{three} These include goals.",
+        f"{three} A goal needs a majority.",
+        f"{three} Decide about property.",
+        fee,
+        f"{fee} It is 10 a year.",
+        f"{fee} Nobody pays twice.",
+        "Freedom: The text is free.",
+        "Freedom: So are copies.",
+        "The end is near.",
+    ]
+    assert [each.text for each in units(CHARTER, ())] == stated
+    found = []
+    for span in ContentDefinedChunker(32, 0).chunk(Document("a.txt", CHARTER)):
+        found += [each.text for each in units(CHARTER[span.start : span.end], (), above=span.above)]
+    assert [each for each in found if each in stated] == stated  # wherever the chunks begin
+
+
+def test_terms_of_several_lines_and_of_inner_lists_end_where_their_text_does() -> None:
+    text = "  get\n  get-all\n      Prints it.\n\n  put\n      Takes:\n\n      name\n          A word.\n\n  end\n      Stops.\n"
+    assert [each.text for each in units(text, ())] == [
+        "get get-all",
+        "get, get-all: Prints it.",
+        "put: Takes: name",
+        "put: name: A word.",
+        "end: Stops.",
     ]
 
 

@@ -99,6 +99,26 @@ def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("            Charter of the Members (v1.9)\n\n   Version 1.9 of 2022.\n", "Charter of the Members (v1.9)"),
+        ("          Apache License\n        Version 2.0, January 2004\n\n   TERMS\n", "Apache License"),
+        ("Sarn Working Group      A. Falk\nRFC: 7\n\n         Words of Rules\n\nStatus of this\n", "Words of Rules"),
+        ("10. Upgrading checklist\n***********************\n\nIt is.\n", "10. Upgrading checklist"),
+        ("How to report it\n\n   We read all of it.\n", "How to report it"),
+        ("How to report it\n\nWe read all of it.\n", "words"),
+        ("It is dry. It rains.\n\n          Charter\n\nIt is.\n", "words"),
+        ("Dear members,\n\n   we meet in May.\n", "words"),
+    ],
+)
+def test_the_first_lines_of_a_text_title_it_if_its_layout_says_so(text: str, title: str, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / "words.txt")])
+    assert isinstance(found, Document)
+    assert (found.title, found.text) == (title, text)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_byte_order_marks_are_obeyed_and_taken_off(tmp_path: Path, encoding: str) -> None:
     assert document(given(tmp_path / "a.txt", "Grüße".encode(encoding))).text == "Grüße"

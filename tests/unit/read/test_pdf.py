@@ -19,7 +19,7 @@ from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import in_reading_order, rejoined, without_running_lines
+from hlgraph.read.print_order import in_reading_order, rejoined, with_bullets, without_running_lines
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
@@ -755,3 +755,115 @@ def test_the_number_of_a_page_at_the_other_side_of_a_running_word_goes(tmp_path:
     assert found.text.count("Confidential") == 1
     assert not re.search(r"^\d$", found.text, re.MULTILINE)
     assert "Single room 89" in found.text
+
+
+def drawn(*pages: Sequence[tuple[float, float, str, str, float]]) -> bytes:
+    """Pages of texts: each has its place, its text, its font and its size."""
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    for page in pages:
+        for x, y, text, font, size in page:
+            canvas.setFont(font, size)
+            canvas.drawString(x, y, text)
+        canvas.showPage()
+    canvas.save()
+    return data.getvalue()
+
+
+def test_a_bold_header_makes_columns_a_table_and_wrapped_cells_are_whole(tmp_path: Path) -> None:
+    rows = [
+        ("Directory", "Description"),
+        ("opt", "Configuration of add-on packages that stand in"),
+        ("", "/opt (optional)"),
+        ("X11", "The window system"),
+    ]
+    pages = []
+    for hall in ("Tarn", "Sarn", "Tolk", "Lisk"):
+        lines = [
+            f"{words} of {hall}."
+            for words in ("It is the hall", "It has the pumps", "It has the valves", "It has the belts")
+        ]
+        lines += ["The following must be there if the system", "is installed:"]
+        page = [(72.0, 790.0 - 12 * at, text, "Helvetica", 10.0) for at, text in enumerate(lines)]
+        for at, row in enumerate(rows):
+            font = "Helvetica" if at else "Helvetica-Bold"
+            page += [(x, 700.0 - 12 * at, text, font, 10.0) for x, text in zip((76.0, 250.0), row, strict=True) if text]
+        pages.append([*page, (72.0, 640.0, f"All of it is in {hall}.", "Helvetica", 10.0)])
+    found = only(tmp_path / "a.pdf", drawn(*pages))
+    assert isinstance(found, Document)
+    for page in found.text.split("\n\f\n"):
+        assert page.split("\n", 4)[-1].rpartition("\n")[0] == (
+            "The following must be there if the system\nis installed:\n\n"
+            "| Directory | Description |\n| --- | --- |\n"
+            "| opt | Configuration of add-on packages that stand in /opt (optional) |\n| X11 | The window system |\n"
+        )
+
+
+@pytest.mark.parametrize("font", ["Helvetica", "Helvetica-Bold"])
+def test_a_first_line_that_looks_as_the_others_is_no_header(font: str, tmp_path: Path) -> None:
+    rows = [("Invoice number", "Alpha seven"), ("Order", "Beta nine"), ("Place", "Sarn")]
+    page = [
+        (x, 700.0 - 12 * at, text, font, 10.0)
+        for at, row in enumerate(rows)
+        for x, text in zip((76.0, 250.0), row, strict=True)
+    ]
+    found = only(tmp_path / "a.pdf", drawn(page))
+    assert isinstance(found, Document)
+    assert "---" not in found.text
+
+
+def test_bullets_of_word_are_items_with_their_levels(tmp_path: Path) -> None:
+    lines = "It has:\n\uf0b7 Two pumps:\no One in red\nand blue\no A spare\n\uf0a7 No valve\n\no Another\nThe rest is\no homem."
+    assert (
+        with_bullets(lines)
+        == "It has:\n• Two pumps:\n  ◦ One in red\nand blue\n  ◦ A spare\n• No valve\n\n  ◦ Another\nThe rest is\n  ◦ homem."
+    )
+    assert with_bullets("\uf0b7\nTwo\n\uf0d8\nThree") == "• Two\n• Three"
+    assert with_bullets("Ele viu\no homem. Depois\no Brasil") == "Ele viu\no homem. Depois\no Brasil"
+
+
+def test_running_lines_of_five_are_gone_and_are_no_headings(tmp_path: Path) -> None:
+    top = ("Deployment of Equipment", "Sensitive Information, see 3.104", "Updated in May")
+    pages = []
+    for at, words in enumerate(
+        ("The pump stands in the old hall of the yard.", "The valve is red.", "Nobody leaves.", "It ends here.")
+    ):
+        lines = [*top, str(at + 1), "For official use only by staff", "1.0 SCOPE" if not at else "", words]
+        pages.append(
+            [
+                (72.0, 780.0 - 14 * y, text, "Helvetica-Bold" if y in (1, 5) else "Helvetica", 10.0)
+                for y, text in enumerate(lines)
+                if text
+            ]
+        )
+    found = only(tmp_path / "a.pdf", drawn(*pages))
+    assert isinstance(found, Document)
+    first, *others = found.text.split("\n\f\n")
+    assert others == ["The valve is red.", "Nobody leaves.", "It ends here."]
+    assert [line for line in first.split("\n") if line.startswith("#")] == ["# 1.0 SCOPE"]
+    assert all(line in first for line in top)
+
+
+def test_a_title_of_four_lines_is_one_and_titles_the_file(tmp_path: Path) -> None:
+    title = ("Scalability of Controlling", "Robots of Sarn", "through Common Signals and", "Hysteresis")
+    page = [(72.0, 780.0 - 26 * at, text, "Helvetica", 22.0) for at, text in enumerate(title)]
+    page += [
+        (72.0, 640.0, "I. INTRODUCTION", "Helvetica", 10.0),
+    ]
+    words = "Robots have uses in the halls of the yard. They are old and blue, and they are not for sale, as they"
+    page += [(72.0, 622.0 - 12 * at, words, "Helvetica", 10.0) for at in range(3)]
+    found = only(tmp_path / "a.pdf", drawn(page))
+    assert isinstance(found, Document)
+    assert found.title == " ".join(title)
+    assert [line for line in found.text.split("\n") if line.startswith("#")] == [
+        f"# {found.title}",
+        "## I. INTRODUCTION",
+    ]
+
+
+def test_a_heading_of_two_lines_with_a_number_is_one(tmp_path: Path) -> None:
+    lines = [("3.4 The old command", 14.0), ("of all users", 14.0), (f"It is there{' as it was' * 9}.", 10.0)]
+    page = [(72.0, 700.0 - 17 * at, text, "Helvetica", size) for at, (text, size) in enumerate(lines)]
+    found = only(tmp_path / "a.pdf", drawn(page))
+    assert isinstance(found, Document)
+    assert found.text.split("\n")[0] == "## 3.4 The old command of all users"
