@@ -17,6 +17,7 @@ from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.formats.markdown import with_drawn_tables
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
 from hlgraph.records import Detail, Document, MetadataValue
@@ -76,6 +77,7 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
+    text = with_drawn_tables(text)
     return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
 
 

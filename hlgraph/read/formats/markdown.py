@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import yaml
 
@@ -25,6 +26,11 @@ _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,3})(?!`)[^`\
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
 _PICTURE = re.compile(r"!\[[^\[\]\n]{0,300}\]\([^()\n]{0,1000}\)(?!\])")
 _HIDDEN = re.compile(r"<(!--|(?:svg|style|script)\b)", re.IGNORECASE)
+_DRAWN = re.compile(r"\+(?:[-=:]+\+)+|\|?[-=]+(?:\+[-=]+)+\|?")
+_DASHES = re.compile(r"[ \t]*(?:-{2,}(?: +-{2,})+|={2,}(?: +={2,})+)[ \t]*")
+_LONG_DASH = re.compile(r"[ \t]*-{5,}[ \t]*")
+_END_OF_COLUMNS = re.compile(rf"\s*|{_DASHES.pattern}|{_LONG_DASH.pattern}")
+_MOST_LABELS = 4  # lines of a header
 _HTML_HEADING = re.compile(r" {0,8}<h1(?:\s[^<>]{0,300})?>(.{1,1000}?)</h1>[ \t]*", re.IGNORECASE | re.DOTALL)
 
 
@@ -45,7 +51,7 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
-    text = shown(whole[match.end() :] if match and front is not None else whole)
+    text = with_drawn_tables(shown(whole[match.end() :] if match and front is not None else whole))
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
@@ -143,6 +149,99 @@ def shown(text: str) -> str:
             lines[-1], rows = _with_bars(lines[-1]), 1
         lines.append(_with_bars(line) if rows else line)
     return "\n".join(lines)
+
+
+def with_drawn_tables(text: str) -> str:
+    """A text whose tables that are drawn with dashes are those of Markdown: grids, output of databases, columns over dashes.
+
+    A table with cells that span columns, and one in fenced code, stays as it is.
+
+    Examples
+    --------
+    >>> print(with_drawn_tables("Part   Price\\n-----  -----\\nAxle    4.50\\nBig\\n"))
+    | Part | Price |
+    | --- | --- |
+    | Axle | 4.50 |
+    | Big |  |
+    <BLANKLINE>
+    """
+    from hlgraph.read.tables import markdown_rows
+
+    if "---" not in text and "==" not in text:
+        return text
+    lines = text.split("\n")
+    shown: list[str] = []
+    at, fence = 0, ""
+    while at < len(lines):
+        if (mark := _FENCE.match(lines[at])) and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        rows, size = ([], 0) if fence else _drawn_rows(lines, at)
+        size = size or 1
+        shown += [markdown_rows(rows[0], rows[1:])] if rows else lines[at : at + size]
+        at += size
+    return "\n".join(shown)
+
+
+def _drawn_rows(lines: Sequence[str], at: int) -> tuple[list[list[str]], int]:
+    """The rows of the drawn table that begins at a line, none if it stays as it is, and the number of its lines."""
+    is_rule = [_DRAWN.fullmatch(line.strip()) is not None for line in lines[at : at + 2]]
+    if lines[at].strip() and True in is_rule:
+        end = next(
+            (end for end in range(at + 1, len(lines)) if not lines[end].strip() or not {"|", "+"} & {*lines[end]}),
+            len(lines),
+        )
+        return _rows_of_grid([line.strip() for line in lines[at:end]]), end - at
+    is_open = _DASHES.fullmatch(lines[at]) is not None or _LONG_DASH.fullmatch(lines[at]) is not None
+    first = at + is_open
+    below = range(first + 1, min(first + 1 + _MOST_LABELS, len(lines)))
+    rule = next((number for number in below if _DASHES.fullmatch(lines[number])), first)
+    if rule == first or not all(line.strip() for line in lines[first:rule]):
+        return [], 0
+    is_apart = _LONG_DASH.fullmatch(lines[at]) is not None  # blank lines between the rows
+    last = _LONG_DASH if is_apart else _END_OF_COLUMNS
+    end = next((number for number in range(rule + 1, len(lines)) if last.fullmatch(lines[number])), len(lines))
+    starts = [match.start() for match in re.finditer(r"\S+", lines[rule])]
+    heads = _cells_under(starts, lines[first:rule])
+    body = _cells_under(starts, lines[rule + 1 : end])
+    if not heads or not body or any(sum(map(bool, cells)) < 2 for cells in heads):
+        return [], 0
+    rows = [[" ".join(filter(None, texts)) for texts in zip(*heads, strict=True)]]
+    is_new = True
+    for cells in body:
+        if any(cells) and (is_new or (cells[0] and not is_apart)):
+            rows.append(cells)
+        elif any(cells):
+            rows[-1] = [f"{above} {cell}".strip() for above, cell in zip(rows[-1], cells, strict=True)]
+        is_new = not any(cells)
+    return rows, end + (end < len(lines) and lines[end].strip() != "") - at
+
+
+def _cells_under(starts: Sequence[int], lines: Sequence[str]) -> list[list[str]]:
+    """The cells of lines in columns that begin at places; none if a word stands in two of them."""
+    wide = [line.expandtabs() for line in lines]
+    edges = [slice(0, starts[0]), *(slice(start - 1, start) for start in starts[1:])]
+    if any(line[edge].strip() for line in wide for edge in edges):
+        return []
+    return [
+        [line[start:stop].strip() for start, stop in zip(starts, [*starts[1:], None], strict=True)] for line in wide
+    ]
+
+
+def _rows_of_grid(lines: Sequence[str]) -> list[list[str]]:
+    """The rows of a table between lines of dashes; none if it has no header, or cells that span."""
+    bar = lines[0][:1].replace("+", "|")  # a table of psql has none around its rows
+    inside = [line if _is_drawn(line) or bar != "|" else line.removeprefix("|").removesuffix("|") for line in lines]
+    parts = [[line.split("|") for line in part] for is_rule, part in groupby(inside, key=_is_drawn) if not is_rule]
+    body = parts[1:]
+    if len(parts) < 2 or len({len(cells) for part in parts for cells in part}) > 1:
+        return []
+    is_grid = len(body) > 1 or any("=" in line for line in lines if _is_drawn(line))
+    rows = [parts[0], *(body if is_grid else ([cells] for cells in body[0]))]
+    return [[" ".join(" ".join(texts).split()) for texts in zip(*row, strict=True)] for row in rows]
+
+
+def _is_drawn(line: str) -> bool:
+    return _DRAWN.fullmatch(line) is not None
 
 
 def _with_bars(line: str) -> str:

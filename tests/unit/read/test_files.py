@@ -3,10 +3,12 @@ import io
 from pathlib import Path
 
 import pytest
+from growth import assert_linear
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
 from hlgraph.read.formats import SUFFIXES
+from hlgraph.read.formats.markdown import with_drawn_tables
 from hlgraph.records import Document
 
 
@@ -97,6 +99,56 @@ def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:
         title="my notes.v2",
         metadata={"filename": "my notes.v2.txt"},
     )
+
+
+PRICES = "| Part | Price |\n| --- | --- |\n| Axle of red | 4.50 |\n| Bolt |  |"
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md"])
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "+---------+-------+\n| Part    | Price |\n+=========+=======+\n| Axle    |  4.50 |\n| of red  |       |\n"
+        "+---------+-------+\n| Bolt    |       |\n+---------+-------+",
+        "+-------------+-------+\n| Part        | Price |\n+-------------+-------+\n| Axle of red |  4.50 |\n"
+        "| Bolt        |       |\n+-------------+-------+",
+        " Part        | Price \n-------------+-------\n Axle of red |  4.50\n Bolt        | ",
+        "Part           Price\n-----------  -------\nAxle of red     4.50\nBolt",
+        "===========  =======\nPart           Price\n===========  =======\nAxle of red     4.50\nBolt\n===========  =======",
+        "  --------------------\n  Part           Price\n  -----------  -------\n  Axle            4.50\n  of red\n\n  Bolt\n"
+        "  --------------------",
+    ],
+)
+def test_tables_drawn_with_dashes_have_their_header(drawn: str, suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"a{suffix}").write_text(f"In May:\n\n{drawn}\n\nIt ends.\n", encoding="utf-8")
+    [found] = read([str(tmp_path / f"a{suffix}")])
+    assert isinstance(found, Document)
+    assert found.text == f"In May:\n\n{PRICES}\n\nIt ends.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+----+----+\n| of both |\n+----+----+\n| a  | b  |\n+----+----+",
+        "```\na   b\n--  --\n1   2\n```",
+        "Wordsy over columns\n----  ----\n1     2",
+        "a  b\n-- --\nwordy words\n",
+        "----  ----\n1     2\n----  ----",
+        "Title of it\n-----------\n\nIt is.",
+    ],
+)
+def test_what_is_no_table_with_a_header_and_no_spans_stays(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    assert found.text == text
+
+
+@pytest.mark.parametrize(
+    "part", ["+--+--+\n| a |\n", "a  b\n-- --\n", "-----\na b\n-- --\nx\n\n", "-- --\n", "|a|b|\n--+--\n", "-----\n"]
+)
+def test_drawn_tables_are_found_in_linear_time(part: str) -> None:
+    assert_linear(lambda size: with_drawn_tables(part * size), 1000, times=8, slack=2.5)
 
 
 @pytest.mark.parametrize(
