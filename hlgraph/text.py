@@ -696,13 +696,12 @@ class Context:
         last = _joined(self._text[start:end])
         if is_lead(last) or _is_open(last):
             self._open.append(_Open(column - 1, "lead", f"{before}{last}\n\n"))
-        lines = (
-            line.split("\n", _MOST_LINES) if len(line) < _WIDE and line[-1] not in ".;," and "  " not in line else []
-        )
+        is_open = len(line) < _WIDE and line[-1] not in ".;,"
+        lines = [each.strip() for each in line.split("\n", _MOST_LINES)] if is_open else []
         is_short = 0 < len(lines) <= _MOST_LINES and max(map(len, lines)) < _NARROW and line[-1] not in "!?:"
         is_title = 0 < len(lines) <= 2 and block.is_loose and (line[-1] != "!" or line.endswith("?!"))
-        words = (", " if is_short else " ").join(map(str.strip, lines))
-        term = f"{before}{words}\n\n" if is_short or is_title else ""
+        words = (", " if is_short else " ").join(lines)
+        term = f"{before}{words}\n\n" if (is_short or is_title) and "  " not in words else ""
         self._short = _Open(column, "short" if is_short else "", term)
         self._markers = {}
         self._clause = _CLAUSE_NUMBER.match(line)
