@@ -397,6 +397,7 @@ class _Level(NamedTuple):
     restarts_after: int | None  # number of the deepest level after which it restarts; None: any level above
     is_legal: bool
     style: str
+    indent: int  # of the text, in twentieths of a point; -1: not said
 
 
 class ListNumbers:
@@ -452,6 +453,17 @@ class ListNumbers:
         levels = self._shared.get(self._lists.get(number, ""), {})
         return next((at for at, level in levels.items() if level.style == style), 0)
 
+    def indent_of(self, number: str, level: int) -> int:
+        """The left indent of the text of items, in twentieths of a point; -1 if the list says none.
+
+        Parameters
+        ----------
+        number : id of the list
+        level : level of the items, from 0
+        """
+        levels = {**self._shared.get(self._lists.get(number, ""), {}), **self._own.get(number, {})}
+        return levels[level].indent if level in levels else -1
+
     def label(self, number: str, level: int) -> str | None:
         """The label of the next item of a list: empty for a bullet; None if there is no such list.
 
@@ -494,6 +506,18 @@ class ListNumbers:
                 counters[below] = None
 
 
+def left_indent(element: Element, *, default: int) -> int:
+    """The left indent that a paragraph, a style or a level of a list of Word sets, in twentieths of a point.
+
+    Parameters
+    ----------
+    element : the paragraph, style or level
+    default : the result if it sets none
+    """
+    indent = child(element, "pPr", "ind")
+    return _integer(attribute(indent, "left") or attribute(indent, "start"), default)
+
+
 def _levels(element: Element) -> Iterator[tuple[int, _Level]]:
     for each in element:
         if local_name(each) != "lvl":
@@ -508,6 +532,7 @@ def _levels(element: Element) -> Iterator[tuple[int, _Level]]:
                 _integer(restart, 0) if restart else None,
                 is_on(child(each, "isLgl")),
                 attribute(child(each, "pStyle"), "val"),
+                left_indent(each, default=-1),
             ),
         )
 

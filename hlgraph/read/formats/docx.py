@@ -24,6 +24,7 @@ from hlgraph.read.notation import (
     diagram_text,
     equation,
     is_on,
+    left_indent,
     list_item,
     local_name,
     numeral,
@@ -91,6 +92,8 @@ class _Style(NamedTuple):
     is_hidden: bool = False
     is_title: bool = False
     is_entry: bool = False  # of the table of contents
+    indent: int = 0  # on the left, in twentieths of a point
+    is_definition: bool = False  # of the term above it
 
 
 _NO_STYLE = _Style()
@@ -101,7 +104,7 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
     styles: dict[str, _Style] = {}
     for style in word.styles:
         ancestor: BaseStyle | None = style
-        level, number, list_level, depth, is_hidden = 0, "", None, 0, False
+        level, number, list_level, depth, is_hidden, indent = 0, "", None, 0, False, -1
         is_title = style.name == "Title"
         is_entry = _ENTRY.fullmatch(str(style.name or "")) is not None
         for _ in range(10):  # in a damaged file a style may be its own ancestor
@@ -119,13 +122,19 @@ def _styles(word: WordDocument) -> dict[str, _Style]:
                 place = attribute(child(in_list, "ilvl"), "val")
                 list_level = int(place) if place in _LIST_LEVELS else None
             is_hidden = is_hidden or is_on(child(ancestor.element, "rPr", "vanish"))
+            indent = left_indent(ancestor.element, default=-1) if indent < 0 else indent
             ancestor = getattr(ancestor, "base_style", None)
-        styles[style.style_id] = _Style(level, number, list_level, depth, is_hidden, is_title, is_entry)
+        is_definition = _DEFINITION.fullmatch(str(style.name or "")) is not None
+        styles[style.style_id] = _Style(
+            level, number, list_level, depth, is_hidden, is_title, is_entry, max(indent, 0), is_definition
+        )
     return styles
 
 
 _LIST_LEVELS = tuple("012345678")
 _ENTRY = re.compile(r"toc \d|table of figures", re.IGNORECASE)
+_DEFINITION = re.compile(r"definition(?! ?term)[\w ]*|list contents", re.IGNORECASE)
+_NEAR = 60  # twentieths of a point between indents that are meant to be equal
 _TAB = re.compile(r"\t(?=[^\t]*\Z)")
 _WRAPPERS = ("customXml", "ins", "moveTo", "sdt", "sdtContent", "smartTag")
 _NOTES = ("footnote", "endnote")
@@ -238,6 +247,8 @@ class _Reader:
         """The paragraphs and tables, each with whether it is an item of a list. What stands beside a list follows it."""
         waiting: list[tuple[str, bool]] = []
         level = 1  # of the last heading
+        opened: dict[int, int] = {}  # indents of the texts of the items that are open, by level
+        outside = 0  # indent of the last paragraph beside lists
         elements = [each for each in self._unwrapped(container) if local_name(each) in _BLOCKS]
         for element, following in zip(elements, [*elements, None][1:], strict=True):
             kind = local_name(element)
@@ -245,6 +256,21 @@ class _Reader:
             is_item = False
             if kind == "p":
                 text, is_item = self._paragraph(element, beside)
+                place, indent = self._place(element)
+                if is_item:
+                    opened = {each: left for each, left in opened.items() if each < place} | {place: indent}
+                elif (
+                    text
+                    and (
+                        under := max(
+                            (each for each, left in opened.items() if outside < left <= indent + _NEAR), default=-1
+                        )
+                    )
+                    >= 0
+                ):
+                    text, is_item = f"\n{' ' * (4 * under + 2)}{text}", True
+                elif text:
+                    opened, outside = {}, indent
                 if mark := _ATX.match(text):
                     level = mark.end(1)
                 elif following is not None and _is_bold(element) and not _is_bold(following) and is_title_line(text):
@@ -294,18 +320,9 @@ class _Reader:
         for part in line.parts:
             beside += part
         is_deleted = child(properties, "rPr", "del") is not None
-        in_list = child(properties, "numPr")
-        number = attribute(child(in_list, "numId"), "val") or style.number
+        number, level = self._list_of(properties, identifier)
         label = None
-        level = 0
         if number and not (is_deleted and not text):
-            place = attribute(child(in_list, "ilvl"), "val")
-            if place in _LIST_LEVELS:
-                level = int(place)
-            elif style.list_level is not None:
-                level = style.list_level
-            else:
-                level = self._numbers.level_of(number, identifier)
             label = self._numbers.label(number, level)
         if not text:
             return "", False
@@ -315,7 +332,28 @@ class _Reader:
             title = clean_title(f"{label} {text}" if label else text)
             self.title = self.title or (clean(title) if style.is_title else "")
             return f"{'#' * style.level} {title}", False
-        return (text, False) if label is None else (list_item(text, label, level=max(level, style.depth)), True)
+        if label is None:
+            return (f"  {text}" if style.is_definition else text), False
+        return list_item(text, label, level=max(level, style.depth)), True
+
+    def _list_of(self, properties: Element | None, identifier: str) -> tuple[str, int]:
+        """The list of a paragraph, empty if it is in none, and its level there."""
+        style = self.styles.get(identifier, _NO_STYLE)
+        in_list = child(properties, "numPr")
+        number = attribute(child(in_list, "numId"), "val") or style.number
+        place = attribute(child(in_list, "ilvl"), "val")
+        if place in _LIST_LEVELS:
+            return number, int(place)
+        level = style.list_level
+        return number, level if level is not None else self._numbers.level_of(number, identifier) if number else 0
+
+    def _place(self, element: Element) -> tuple[int, int]:
+        """The level of a paragraph in its list, and the left indent of its text, in twentieths of a point."""
+        identifier = attribute(child(element, "pPr", "pStyle"), "val")
+        style = self.styles.get(identifier, _NO_STYLE)
+        number, level = self._list_of(child(element, "pPr"), identifier)
+        indent = left_indent(element, default=self._numbers.indent_of(number, level))
+        return max(level, style.depth), indent if indent >= 0 else style.indent
 
     def note(self, kind: str, reference: Element) -> tuple[str, list[tuple[str, bool]]]:
         """The mark of a note, and its paragraphs at the first reference to it."""

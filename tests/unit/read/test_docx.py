@@ -9,6 +9,7 @@ from docx.document import Document as WordDocument
 from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
+from docx.shared import Inches
 from growth import assert_linear
 from office_files import paragraph, run, word_file
 
@@ -514,3 +515,29 @@ def test_a_line_in_bold_above_text_is_a_heading_and_bold_cells_are_labels(tmp_pa
         *("# Rules", "## 2. Fees", "The fee is £48.", "Do not pay twice.", "See also", "## End"),
         "| Task | Who |\n| --- | --- |\n| Pump | Lena |",
     ]
+
+
+def test_paragraphs_as_indented_as_an_item_belong_to_it_and_its_list_goes_on(tmp_path: Path) -> None:
+    word = docx.Document()
+    word.add_paragraph("To start the pump:")
+    word.add_paragraph("Open the valve.", style="List Number")
+    word.add_paragraph("It is red.", style="List Continue")
+    word.add_paragraph("Press the switch.", style="List Number")
+    word.add_paragraph("Then it runs.")
+    for indent, text in ((Inches(0.5), "Never stop:"), (Inches(0.5), "It is late.")):
+        word.add_paragraph(text).paragraph_format.left_indent = indent
+        word.add_paragraph("the belt", style="List Bullet")
+    assert text_of(tmp_path / "a.docx", word) == (
+        "To start the pump:\n\n1. Open the valve.\n\n  It is red.\n2. Press the switch.\n\nThen it runs.\n\n"
+        "Never stop:\n\n- the belt\n\nIt is late.\n\n- the belt"
+    )
+
+
+def test_a_definition_rests_on_its_term(tmp_path: Path) -> None:
+    word = docx.Document()
+    for name in ("Definition Term", "Definition"):
+        word.styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH)
+    for term, text in (("Pump", "Moves water."), ("Valve", "Stops it.")):
+        word.add_paragraph(term, style="Definition Term")
+        word.add_paragraph(text, style="Definition")
+    assert text_of(tmp_path / "a.docx", word) == "Pump\n\n  Moves water.\n\nValve\n\n  Stops it."
