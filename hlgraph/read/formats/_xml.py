@@ -250,7 +250,7 @@ def listed(
         flow.depth += 1
         first, *rest = [*filter(None, flow.inside(entry)), ""]
         flow.depth -= 1
-        lines.append(item(f"{label} {first}".strip(), marker=mark, depth=flow.depth))
+        lines.append(item(f"{label} {_LINES.sub(' ', first)}".strip(), marker=mark, depth=flow.depth))
         for block in filter(None, rest):
             if block.startswith(("|", "```")):
                 yield "\n".join(filter(None, lines))
@@ -258,10 +258,11 @@ def listed(
                 lines = []
             else:
                 is_list = re.match(r"\s*(?:-|\d+\.|\w{1,5}\)) ", block) is not None
-                lines.append(block if is_list else f"{'  ' * (flow.depth + 1)}{block}")
+                lines.append(block if is_list else f"\n{'  ' * (flow.depth + 1)}{_LINES.sub(' ', block)}")
     yield "\n".join(filter(None, lines))
 
 
+_LINES = re.compile(r"\s*\n\s*")
 _FEWEST = 5  # words that are worth a warning
 _MOST_SHOWN = 3
 

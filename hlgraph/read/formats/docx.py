@@ -257,18 +257,11 @@ class _Reader:
             if kind == "p":
                 text, is_item = self._paragraph(element, beside)
                 place, indent = self._place(element)
+                under = [each for each, left in opened.items() if outside < left <= indent + _NEAR]
                 if is_item:
                     opened = {each: left for each, left in opened.items() if each < place} | {place: indent}
-                elif (
-                    text
-                    and (
-                        under := max(
-                            (each for each, left in opened.items() if outside < left <= indent + _NEAR), default=-1
-                        )
-                    )
-                    >= 0
-                ):
-                    text, is_item = f"\n{' ' * (4 * under + 2)}{text}", True
+                elif text and under:
+                    text, is_item = f"\n{' ' * (4 * max(under) + 2)}{text}", True  # it goes on with the item
                 elif text:
                     opened, outside = {}, indent
                 if mark := _ATX.match(text):

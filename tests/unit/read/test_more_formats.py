@@ -20,6 +20,7 @@ from pyarrow import parquet
 
 from hlgraph.errors import MissingExtraError
 from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.extract.local._units import units
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, bounds, read
 from hlgraph.read.content import Origin
 from hlgraph.records import Document
@@ -798,7 +799,7 @@ def test_a_manual_keeps_what_its_sense_needs(tmp_path: Path) -> None:
         *("```\nkanu14\n```", "**Q:** kanu15?", "**A:** kanu16", "Go to kanu17 > kanu18", "- kanu19"),
     ]
     [found] = documents(given(tmp_path, "dita", format_samples.DITA))
-    assert "1. kanu05\n  kanu06\n\nCaution: kanu07" in found.text
+    assert "1. kanu05\n\n  kanu06\n\nCaution: kanu07" in found.text
     [found] = documents(given(tmp_path, "fb2", format_samples.FB2))
     assert found.text.startswith("# kanu03\n\nkanu04\n\n## kanu05\n\nkanu06 [kanu09] ends.\n\nkanu07\nkanu08\n\n| Name")
 
@@ -972,3 +973,23 @@ def test_struck_out_spans_of_slides_and_open_documents_are_marked_so(tmp_path: P
     show.save(buffer)
     [slides] = documents(given(tmp_path, "pptx", buffer.getvalue()))
     assert text.text == slides.text == "Dogs are ~~allowed~~ not allowed."
+
+
+def test_paragraphs_of_an_item_are_its_own_and_leave_its_list_whole(tmp_path: Path) -> None:
+    items = "".join(
+        f"<listitem>{''.join(f'<para>{text}</para>' for text in texts)}</listitem>"
+        for texts in (("Open the old valve of the hall", "It is red.\nSo it is."), ("Press.",))
+    )
+    text = f"<article><para>To start it:</para><orderedlist>{items}</orderedlist><para>It runs.</para></article>"
+    [found] = documents(given(tmp_path, "docbook", text))
+    assert (
+        found.text
+        == "To start it:\n\n1. Open the old valve of the hall\n\n  It is red. So it is.\n2. Press.\n\nIt runs."
+    )
+    assert [each.text for each in units(found.text, ())] == [
+        "To start it: Open the old valve of the hall",
+        "To start it: Open the old valve of the hall: It is red.",
+        "To start it: Open the old valve of the hall: So it is.",
+        "To start it: Press.",
+        "It runs.",
+    ]
