@@ -640,15 +640,17 @@ class Context:
         self._short = _NO_TERM  # the last block, if it may be the term or the title of an indented one
         self._rows: list[str] = []  # the first two of the table
         self._clause: re.Match[str] | None = None  # the number of the last paragraph that is no part of a list
-        self._fence = ""  # the line that opens the code
+        self._fence = ""  # the line that opens the code, below its lead-in
         self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
 
     def above(self, block: Block) -> str:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
         line = self._text[block.start : block.end]
         if block.kind is BlockKind.CODE:
-            self._open = [each for each in self._open if each.kind != "lead"]
-            return self._above_code(line)
+            lead = self._lead() if not self._fence else None
+            if lead:
+                self._open.pop()
+            return self._above_code(line, lead.text if lead and is_lead(lead.text.strip()) else "")
         self._fence = ""
         if block.kind is BlockKind.ROW or (len(self._rows) == 1 and is_separator(line)):
             self._open = []
@@ -670,7 +672,9 @@ class Context:
         indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
         marker = _marker_kind(line)
         lead = self._lead()
-        if lead and lead.indent >= indent and is_lead(lead.text.strip()):
+        if lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
+            self._open.pop()  # of the page before
+        elif lead and lead.indent >= indent and is_lead(lead.text.strip()):
             self._open[-1] = lead._replace(indent=indent - 1)  # of a first line that is indented
         elif block.is_loose and not lead and self._markers.get(indent, marker) != marker:
             self._open = [each for each in self._open if each.kind == "term"]  # another list
@@ -730,12 +734,12 @@ class Context:
         self._writers = kept
         return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
 
-    def _above_code(self, line: str) -> str:
+    def _above_code(self, line: str, lead: str) -> str:
         fence, self._rows = self._fence, []
         if not fence:
-            self._fence = line
-            return ""
-        mark = _FENCE.match(fence)
+            self._fence = f"{lead}{line}"
+            return lead
+        mark = _FENCE.match(fence.rpartition("\n")[2])
         if mark and line.startswith(mark[1]) and not line.strip(mark[1][0]):
             self._fence = ""
         return f"{fence}\n"

@@ -377,7 +377,10 @@ def _mend_lines(tree: HtmlElement) -> None:
         if element.tail and "\n" in element.tail and element not in inside:
             element.tail = " ".join(_BROKEN.split(element.tail))
     for part in shown:
-        if part.tag == "pre" and part.find(".//code") is None and "\n" in part.text_content().strip():
+        words = part.text_content().strip() if part.tag == "pre" and part.find(".//code") is None else ""
+        before = part.getprevious() if words and "\n" not in words else None
+        if "\n" in words or (before is not None and _words(before).endswith(":") and not (before.tail or "").strip()):
+            part.text = f"\n{part.text or ''}"
             code = part.makeelement("code")
             code.text, part.text = part.text, None
             code.extend(list(part))

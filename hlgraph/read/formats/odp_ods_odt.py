@@ -307,8 +307,7 @@ def _slide(flow: Flow, page: Element) -> Iterator[str]:
             yield from flow.inside(frame)
     for notes in children(page, "notes"):
         frames = [frame for frame in children(notes, "frame") if attribute(frame, "class") == "notes"]
-        text = " ".join(filter(None, (block for frame in frames for block in flow.inside(frame))))
-        yield f"Notes: {text}" if text else ""
+        yield from (f"Notes: {block}" for frame in frames for block in flow.inside(frame) if block)
 
 
 class _Lists:

@@ -106,8 +106,8 @@ class _Reader:
         blocks = [f"## {clean_title(text)}" for each in titles if (text := " ".join(_texts(each)))]
         blocks += [self._shape(each, slide.part) for each in shapes if each not in titles]
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
-            text = "\n".join(_paragraph(each) for each in children(notes._txBody)).strip()
-            blocks += [f"Notes: {text}"] if text else []
+            texts = [text for each in children(notes._txBody) if (text := _paragraph(each).strip())]
+            blocks += [f"Notes: {text}" for text in texts]
         for relation in slide.part.rels.values():
             if not relation.is_external and relation.reltype.rpartition("/")[2] == "comments":
                 self.comments += sum(local_name(each) == "cm" for each in _root_of(relation.target_part).iter())

@@ -752,3 +752,20 @@ def test_names_of_the_sentence_above_code_are_mentions_and_words_of_the_code_are
 def test_other_text_below_a_colon_does_not_carry_it(between: str) -> None:
     after = "The tank is red." if between == "\n\n" else "```\nsarn --check\n```"
     assert not any("run:" in text for text in texts(f"To check it, run:{between}{after}")[1:])
+
+
+def test_code_has_its_lead_in_wherever_its_chunk_begins() -> None:
+    lines = "\n".join(f"turn --valve {at} --hall {at % 7} --slowly" for at in range(40))
+    text = f"It is a hall.\n\nTo open all of it:\n\n```\n{lines}\n```\n\n- It ends."
+    spans = ContentDefinedChunker(60, 0).chunk(Document("a.md", text))
+    found = [each.text for span in spans for each in units(text[span.start : span.end], (), above=span.above)]
+    code = [each for each in found if "turn" in each]
+    assert len(code) > 3
+    assert all(each.startswith("To open all of it: turn") for each in code)
+    assert found[-1] == "It ends."
+
+
+def test_a_list_does_not_complete_a_line_of_the_page_before() -> None:
+    text = "Notes: the valves\n\f\n- Red paint\n- Blue paint"
+    assert [each.text for each in units(text, ())] == ["Notes: the valves", "Red paint", "Blue paint"]
+    assert next(each.text for each in units(text.replace("valves", "valves:"), ())) == "Notes: the valves: Red paint"

@@ -586,3 +586,15 @@ def test_a_part_of_the_main_text_keeps_its_words_whatever_its_class_resembles(tm
     assert isinstance(found, Document)
     assert [found.text.count(f" of {at} pumps.") for at in range(8)] == [1] * 8
     assert "Tell it on" not in found.text
+
+
+def test_code_of_one_line_below_a_lead_in_is_code(tmp_path: Path) -> None:
+    page = (
+        "<body><main><h1>Manual</h1><p>The hall has many valves, and all of them are red. For example:</p>"
+        "<pre>turn --valve 3</pre><p>It ends here, as all things do, and words go on.</p><pre>It was a line.</pre></main>"
+    )
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    [found] = read([str(tmp_path / "a.html")])
+    assert isinstance(found, Document)
+    assert "For example:\n\n```\nturn --valve 3\n```\n" in found.text
+    assert found.text.endswith("\n\nIt was a line.")
