@@ -662,6 +662,8 @@ class Context:
             return self._above_part(block, line) or self._above_prose(block, line)
         if block.kind is BlockKind.HEADING:
             self._open, self._markers, self._writers, self._short = [], {}, {}, _NO_TERM
+        elif lead := self._lead():  # a rule
+            self._open.remove(lead)
         return ""
 
     def _column(self, block: Block) -> int:

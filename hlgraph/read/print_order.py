@@ -231,7 +231,17 @@ def _titled(
 
 
 def _is_number_of_page(line: str, offset: int | None) -> bool:
-    return offset is not None and _PAGE_WORDS.issuperset(_WORDS.findall(line.casefold()))
+    return offset is not None and is_page_word(line)
+
+
+def is_page_word(text: str) -> bool:
+    """Whether the words of a text stand beside the number of a page, and nothing else: "Page 3 of 9", "Seite".
+
+    Parameters
+    ----------
+    text : a line at the edge of a page
+    """
+    return _PAGE_WORDS.issuperset(_WORDS.findall(text.casefold()))
 
 
 def _keeps_hyphen(left: str, right: str) -> bool:

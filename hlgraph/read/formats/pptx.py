@@ -104,7 +104,10 @@ class _Reader:
         shapes = list(_shapes(slide.shapes._spTree))
         titles = [each for each in shapes if _placeholder(each) in _TITLES]
         blocks = [f"## {clean_title(text)}" for each in titles if (text := " ".join(_texts(each)))]
-        blocks += [self._shape(each, slide.part) for each in shapes if each not in titles]
+        for each in (each for each in shapes if each not in titles):
+            is_diagram = blocks[-1:] not in ([], [""]) and child(each, "graphic", "graphicData", "relIds") is not None
+            blocks += ["---"] if is_diagram else []  # the text of another shape does not lead its list
+            blocks.append(self._shape(each, slide.part))
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
             texts = [text for each in children(notes._txBody) if (text := _paragraph(each).strip())]
             blocks += [f"Notes: {text}" for text in texts]

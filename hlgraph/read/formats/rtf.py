@@ -58,6 +58,10 @@ _NUMBER = re.compile(r"\(?\w{1,5}[.)]")
 _STYLE = re.compile(r"heading (\d)|(title)", re.IGNORECASE)
 
 
+_CREATED = re.compile(rb"\\creatim\s*\\yr(\d{4})\s*\\mo(\d\d?)\s*\\dy(\d\d?)(?:\s*\\hr(\d\d?))?(?:\s*\\min(\d\d?))?")
+_LONGEST_HEAD = 1 << 20  # bytes in which the properties stand
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """The formatting state of a group in braces; the state of the enclosing group returns at its end.
@@ -124,6 +128,9 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     reader = _Reader(produced)
     reader.run(data)
     metadata: dict[str, MetadataValue] = {ours: reader.value(name) for name, ours in _INFO.items() if name != "title"}
+    if made := _CREATED.search(data[:_LONGEST_HEAD]):
+        year, month, day, hour, minute = (int(part or 0) for part in made.groups())
+        metadata["created"] = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:00"
     blocks, unread = joined_items(reader.state.blocks), reader.state.unread
     return document_of(produced, blocks, title=reader.value("title"), metadata=metadata, warnings=unread.warnings())
 

@@ -21,6 +21,7 @@ from hlgraph.read.content import Origin, clean, clean_title, given_properties, g
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.print_order import is_page_word
 from hlgraph.read.rows import Flaw, Row, Table, shown
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.read.tables import sheet_markdown
@@ -201,7 +202,7 @@ class _Stored:
             self.spans[row, column] = (right - column + 1, below - row + 1)
         marked = (unescape(match[1].decode("utf-8", "replace")) for match in _HEADER.finditer(source))
         texts = (clean_title(clean(_CODE.sub(" ", text).replace("&&", "&"))) for text in marked)
-        self.headers = [text for text in dict.fromkeys(texts) if any(map(str.isalpha, text))]
+        self.headers = [text for text in dict.fromkeys(texts) if not is_page_word(text)]
         self.hidden_rows = len(_HIDDEN_ROW.findall(source))
         self.without_value = [match[1].decode() for match in _NO_VALUE.finditer(source)]
 

@@ -993,3 +993,15 @@ def test_paragraphs_of_an_item_are_its_own_and_leave_its_list_whole(tmp_path: Pa
         "To start it: Press.",
         "It runs.",
     ]
+
+
+def test_the_time_of_an_rtf_is_that_of_its_properties(tmp_path: Path) -> None:
+    made = r"{{\rtf1{{\info{{\title Pumps}}{{\creatim\yr2011\mo8\dy29{}}}}}It is red.\par}}"
+    [full] = documents(given(tmp_path, "rtf", made.format(r"\hr5\min20")))
+    [day] = documents(given(tmp_path, "rtf", made.format("")))
+    [none] = documents(given(tmp_path, "rtf", r"{\rtf1{\info{\title Pumps}}It is red.\par}"))
+    assert [each.metadata.get("created") for each in (full, day, none)] == [
+        "2011-08-29T05:20:00",
+        "2011-08-29T00:00:00",
+        None,
+    ]

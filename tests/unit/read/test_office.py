@@ -18,6 +18,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
 from hlgraph.errors import ReadError
+from hlgraph.extract.local._units import units
 from hlgraph.read import ReadFailure, read
 from hlgraph.records import Document
 
@@ -370,6 +371,13 @@ def test_smart_art_is_a_nested_list(tmp_path: Path) -> None:
     data = f"<dgm:ptLst>{nodes}</dgm:ptLst><dgm:cxnLst>{links}</dgm:cxnLst>"
     shapes = frame("diagram", "<dgm:relIds r:dm='rIddiagramData' r:lo='x'/>")
     assert read_slides(tmp_path, shapes, diagramData=data) == ["- Plan", "    - Test", "- Build"]
+    lines = read_slides(tmp_path, f"{shape('Words of another box')}{shapes}", diagramData=data)
+    assert [each.text for each in units("\n\n".join(lines), ())] == [
+        "Words of another box",
+        "Plan",
+        "Plan: Test",
+        "Build",
+    ]
 
 
 def numbered(text: str, kind: str = "arabicPeriod", more: str = "") -> str:
