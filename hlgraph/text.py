@@ -501,7 +501,7 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
             continue
         indent = len(match[1]) - len(match[1].lstrip())
         start = match.start() + indent
-        if is_loose and line[0].islower() and text[end:start] == _PAGES:
+        if is_loose and line[0].islower() and text[end : start - indent] == _PAGES:
             is_loose = False  # a sentence goes on over the page
         end = start + len(line)
         if start >= code_end and line[0] in "`~":
@@ -782,7 +782,8 @@ def is_lead(sentence: str) -> bool:
 
 def _is_open(sentence: str) -> bool:
     """Whether a list may complete a sentence, which has no mark at its end: "The cover does not include"."""
-    return len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
+    is_unended = len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
+    return is_unended and not _COLUMNS.search(sentence)
 
 
 def speaker(text: str, start: int = 0) -> str:

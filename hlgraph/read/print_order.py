@@ -159,7 +159,7 @@ def _without_outermost(pages: Sequence[str]) -> list[str]:
             own = running.intersection(each)
             if (at, place) in titled or (own and (own & seen or any(_is_number_of_page(*sign) for sign in own))):
                 lines[place] = ""
-            elif own and kept and _parts_sentence(kept[-1], lines, place):
+            elif own and (_ends_open(lines, place) or (kept and _parts_sentence(kept[-1], lines, place))):
                 above.append(lines[place])
                 lines[place] = ""
             elif own:
@@ -174,6 +174,16 @@ def _parts_sentence(before: str, lines: Sequence[str], place: int) -> bool:
     is_first = not any(line.strip() for line in lines[:place])
     rest = next((line.strip() for line in lines[place + 1 :] if line.strip()), "")
     return is_first and rest[:1].islower() and before[-1:] not in {*".!?:|"}
+
+
+def _ends_open(lines: Sequence[str], place: int) -> bool:
+    """Whether the last line of a page stands below a sentence that goes on on the next page."""
+    before = next((line.strip() for line in reversed(lines[:place]) if line.strip()), ".")
+    is_last = not any(line.strip() for line in lines[place + 1 :])
+    return is_last and (before[-1].isalpha() or before[-1] == ",") and len(before) > _NARROW
+
+
+_NARROW = 32  # characters; a shorter line is no part of a paragraph
 
 
 def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:

@@ -20,7 +20,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.markdown import with_drawn_tables
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
-from hlgraph.records import Detail, Document, MetadataValue
+from hlgraph.records import PAGE_BREAK, Detail, Document, MetadataValue
 from hlgraph.text import BlockKind, blocks, canonical_time, plain
 
 _LEVELS = (
@@ -45,6 +45,8 @@ _LEVEL = re.compile(
     rf"(?<![\w.-])(?P<plain>{_LEVELS})(?![\w.-])|\[(?:[\w-]{{1,40}}:)?(?P<inner>(?i:{_LEVELS}))\]|\b(?:level|lvl)=\"?(?P<named>\w{{1,12}})"
 )
 _COLOURS = re.compile(r"\x1b\[[\d;]{0,20}m")
+_FEWEST_PAGES, _WIDEST = 3, 120  # characters at the end of a page in which its number stands
+_NUMBERED = re.compile(r"(?i:\bpage \d{1,4}\]?|\n\s*-? ?\d{1,4} ?-?)\Z")
 _BEGINNING, _MOST_ABOVE = 4000, 12  # characters, and blocks above the title
 _CENTRED, _LONGEST_TITLE = 8, 120  # blanks before a title, and its characters
 _HEAD = 400  # characters of a line that are searched for its instant and its level
@@ -77,8 +79,20 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    text = with_drawn_tables(text)
+    text = with_drawn_tables(_without_pages(text))
     return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
+
+
+def _without_pages(text: str) -> str:
+    """A text without the lines that run over its pages, if most of these end with their number, as those of RFCs do."""
+    pages = text.split(PAGE_BREAK)
+    if len(pages) < _FEWEST_PAGES or 2 * sum(
+        _NUMBERED.search(page.rstrip()[-_WIDEST:]) is not None for page in pages
+    ) < len(pages):
+        return text
+    from hlgraph.read.print_order import without_running_lines
+
+    return f"\n{PAGE_BREAK}\n".join(without_running_lines([page.rstrip() for page in pages if page.strip()]))
 
 
 def _title(text: str) -> str:

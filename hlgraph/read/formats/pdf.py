@@ -126,7 +126,8 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
 def _only_title(pages: Sequence[str]) -> str:
     """The heading of the first page that is the only one of the highest level; empty if there is none."""
     titles = [(at, line) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
-    return clean_title(titles[0][1][2:]) if len(titles) == 1 and titles[0][0] == 0 else ""
+    title = clean_title(titles[0][1][2:]) if len(titles) == 1 and titles[0][0] == 0 else ""
+    return "" if title[:1].isdigit() else title  # "1 Scope" is a part
 
 
 def _without_breaks(text: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 from growth import assert_linear
 
 from hlgraph.errors import InputError, ReadError, UnknownNameError
+from hlgraph.extract.local._units import units
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
 from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.formats.markdown import with_drawn_tables
@@ -99,6 +100,32 @@ def test_text_is_kept_with_its_file_name_as_title(tmp_path: Path) -> None:
         title="my notes.v2",
         metadata={"filename": "my notes.v2.txt"},
     )
+
+
+def test_a_text_of_pages_has_no_running_lines_and_whole_sentences(tmp_path: Path) -> None:
+    def page(number: int, text: str) -> str:
+        top = "" if number == 1 else "RFC 7                Key Words                May 1997\n\n\n"
+        return f"{top}{text}\n\n\n\nFalk                 Best Practice                [Page {number}]\n"
+
+    first = "1. Guidance\n\n   In particular, they MUST only be used where it is"
+    pages = (first, "   required for all of it.\n\n2. Security", "   It is safe.", "3. Thanks\n\n   To all.")
+    (tmp_path / "a.txt").write_text("\f\n".join(map(page, range(1, 5), pages)), encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    stated = [each.text for each in units(found.text, ())]
+    assert stated[-6:] == [
+        "Guidance",
+        "Guidance: In particular, they MUST only be used where it is required for all of it.",
+        "Security",
+        "Security: It is safe.",
+        "Thanks",
+        "Thanks: To all.",
+    ]
+    assert sum("[Page" in each for each in stated) == 1
+    (tmp_path / "a.txt").write_text("Use:\nIt is.\n\f\nUse:\nIt was.\n\f\nUse:\nIt will.", encoding="utf-8")
+    [found] = read([str(tmp_path / "a.txt")])
+    assert isinstance(found, Document)
+    assert found.text.count("Use:") == 3  # no pages that are printed
 
 
 PRICES = "| Part | Price |\n| --- | --- |\n| Axle of red | 4.50 |\n| Bolt |  |"
