@@ -128,8 +128,8 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     reader = _Reader(produced)
     reader.run(data)
     metadata: dict[str, MetadataValue] = {ours: reader.value(name) for name, ours in _INFO.items() if name != "title"}
-    if made := _CREATED.search(data[:_LONGEST_HEAD]):
-        year, month, day, hour, minute = (int(part or 0) for part in made.groups())
+    if match := _CREATED.search(data[:_LONGEST_HEAD]):
+        year, month, day, hour, minute = (int(part or 0) for part in match.groups())
         metadata["created"] = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:00"
     blocks, unread = joined_items(reader.state.blocks), reader.state.unread
     return document_of(produced, blocks, title=reader.value("title"), metadata=metadata, warnings=unread.warnings())
