@@ -927,7 +927,16 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
         if any(is_value(cell.text) and not is_year(cell.text) for cell in table[size]):
             break
         size += 1  # a label over several columns stands above further labels
+    while size < len(table) - 1 and _goes_on_below(table[size - 1], table[size]):
+        size += 1
     return size
+
+
+def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
+    """Whether at least two labels of a header are cells of the next row, too, whose other cells are no values."""
+    pairs = [(above, cell) for above, cell in zip(head, row, strict=True) if above.text]
+    going = {id(cell) for above, cell in pairs if above is cell}
+    return len(going) > 1 and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
 
 
 def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:

@@ -205,3 +205,14 @@ def test_row_labels_of_two_columns_have_both_labels() -> None:
     table = aligned_table(lines, 1)
     assert table is not None
     assert table.head == ["Date Details", "Paid out", "Balance"]
+
+
+def test_a_header_has_as_many_rows_as_its_labels_are_high() -> None:
+    table = grid("Title^3 | Referenced | Due^3", "SOW", "Section", "Plan | 4.1 | May", "Test | 4.2 | June")
+    assert table.head == ["Title", "Referenced SOW Section", "Due"]
+    assert table.rows == [["Plan", "4.1", "May"], ["Test", "4.2", "June"]]
+    table = grid("Title | Part | Due", "Plan^2 | red | May^2", "blue", "Test | old | June")
+    assert table.head == ["Title", "Part", "Due"]
+    assert len(table.rows) == 3
+    table = grid("North^2 | Hub | May^2", "7", "South | Rim | June")
+    assert table.rows[0] == ["North", "7", "May"]  # a value is no label
