@@ -187,14 +187,15 @@ _NARROW = 32  # characters; a shorter line is no part of a paragraph
 
 
 def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
-    """The first and last lines of a page that are no rows: the place of each, with the forms in which it may run over pages.
+    """The lines at the edges of a page and of its tables: the place of each, with the forms in which it may run over pages.
 
-    These are the line, and the line without a number that may grow as the pages do, with their difference. A line that is a
-    sentence does not run.
+    These are the line, if it is at an edge of the page, and the line without a number that may grow as the pages do, with their
+    difference. A line that is a sentence does not run.
     """
     shown = [place for place, line in enumerate(lines) if line.strip()]
     parts = [list(part) for is_row, part in groupby(shown, key=lambda place: "|" in lines[place]) if not is_row]
-    for place in dict.fromkeys([*parts[0][:_EDGE], *parts[-1][-_EDGE:]] if parts else []):
+    outer = {*parts[0][:_EDGE], *parts[-1][-_EDGE:]} if parts else set()
+    for place in sorted({place for part in parts for place in (*part[:_EDGE], *part[-_EDGE:])}):
         line = " ".join(lines[place].split())
         words = _WORDS.findall(line.casefold())
         if len(words) >= _FEWEST and line[-1] in ".!?;,:":
@@ -204,7 +205,10 @@ def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[st
         is_title = len(words) >= _FEWEST
         yield (
             place,
-            [*([(line, None)] if words else []), *(sign for sign in own if is_title or _is_number_of_page(*sign))],
+            [
+                *([(line, None)] if words and place in outer else []),
+                *(sign for sign in own if is_title or _is_number_of_page(*sign)),
+            ],
         )
 
 

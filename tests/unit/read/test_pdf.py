@@ -867,3 +867,14 @@ def test_a_heading_of_two_lines_with_a_number_is_one(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pdf", drawn(page))
     assert isinstance(found, Document)
     assert found.text.split("\n")[0] == "## 3.4 The old command of all users"
+
+
+def test_at_a_table_in_a_page_only_lines_with_the_number_of_the_page_run() -> None:
+    def page(number: int) -> str:
+        above = f"It is hall {'abc'[number]} of the yard\nwith all that is there and\nit has these parts, which\nare red:\n| Axle | 4 |"
+        below = f"are blue:\n| Bolt | 5 |\nThe {'xyz'[number]} is last."
+        return f"{above}\nPlan, edition 2021, page {number + 5}\n{below}"
+
+    pages = without_running_lines([page(number) for number in range(3)])
+    assert [each.count("edition") for each in pages] == [1, 0, 0]
+    assert all("are red:" in each and "are blue:" in each for each in pages)
