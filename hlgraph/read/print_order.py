@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
@@ -132,15 +132,20 @@ def without_running_lines(pages: Sequence[str]) -> list[str]:
     >>> without_running_lines(["Annual report\\nIt was dry.\\nPage 1 of 2", "Annual report\\nIt was wet.\\nPage 2 of 2"])
     ['Annual report\\n\\nIt was dry.', 'It was wet.']
     """
-    for _ in range(_MOST_ROUNDS):  # a header of five lines, or one that is drawn after the footer, runs beyond the edge
-        before, pages = pages, _without_outermost(pages)
+    known: set[_Sign] = set()
+    for number in range(_MOST_ROUNDS):  # a header that is drawn after the footer is farther from the edge
+        before, pages = pages, _without_outermost(pages, known, is_first=not number)
         if [*before] == pages:
             break
     return [*pages]
 
 
-def _without_outermost(pages: Sequence[str]) -> list[str]:
-    """Pages without those of their outermost lines that run."""
+_Sign: TypeAlias = tuple[str, int | None]
+"""A line that may run, or one without a number that grows as the pages do, and the difference between them."""
+
+
+def _without_outermost(pages: Sequence[str], known: set[_Sign], *, is_first: bool) -> list[str]:
+    """Pages without those of their outermost lines that run; later ones are numbers of pages, or among those ``known`` to run."""
     edges = [dict(_edges(page.split("\n"), at)) for at, page in enumerate(pages)]
     counts = Counter(sign for signs in edges for sign in {sign for each in signs.values() for sign in each})
     running = {sign for sign, count in counts.items() if count > 1 and count >= min(_OFTEN, len(pages) / 3)}
@@ -149,9 +154,11 @@ def _without_outermost(pages: Sequence[str]) -> list[str]:
     running.update(sign for sign in numbers if sign[1] in titled.values())
     named = {line for line, _ in running & numbers if line != "#"}  # "page #", by Roman numerals on the first pages
     running.update(sign for sign in numbers if sign[0] in named)
+    running = running if is_first else running & numbers | known & counts.keys()
+    known |= running
     if not running:
         return [*pages]
-    seen: set[tuple[str, int | None]] = set()
+    seen: set[_Sign] = set()
     kept, above = list[str](), list[str]()
     for at, (page, signs) in enumerate(zip(pages, edges, strict=True)):
         lines = page.split("\n")
@@ -186,7 +193,7 @@ def _ends_open(lines: Sequence[str], place: int) -> bool:
 _NARROW = 32  # characters; a shorter line is no part of a paragraph
 
 
-def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[tuple[str, int | None]]]]:
+def _edges(lines: Sequence[str], page: int) -> Iterator[tuple[int, list[_Sign]]]:
     """The lines at the edges of a page and of its tables: the place of each, with the forms in which it may run over pages.
 
     These are the line, if it is at an edge of the page, and the line without a number that may grow as the pages do, with their
@@ -224,7 +231,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10}
 
 
 def _titled(
-    pages: Sequence[str], edges: Sequence[dict[int, list[tuple[str, int | None]]]], offsets: set[int | None]
+    pages: Sequence[str], edges: Sequence[dict[int, list[_Sign]]], offsets: set[int | None]
 ) -> dict[tuple[int, int], int]:
     """The first and last lines that have the number of their page beside words of another page: by page and line, the offset.
 

@@ -828,7 +828,7 @@ def test_running_lines_of_five_are_gone_and_are_no_headings(tmp_path: Path) -> N
     for at, words in enumerate(
         ("The pump stands in the old hall of the yard.", "The valve is red.", "Nobody leaves.", "It ends here.")
     ):
-        lines = [*top, str(at + 1), "For official use only by staff", "1.0 SCOPE" if not at else "", words]
+        lines = [*top, str(at + 1), top[1], "1.0 SCOPE" if not at else "", words]
         pages.append(
             [
                 (72.0, 780.0 - 14 * y, text, "Helvetica-Bold" if y in (1, 5) else "Helvetica", 10.0)
@@ -871,7 +871,7 @@ def test_a_heading_of_two_lines_with_a_number_is_one(tmp_path: Path) -> None:
 
 def test_at_a_table_in_a_page_only_lines_with_the_number_of_the_page_run() -> None:
     def page(number: int) -> str:
-        above = f"It is hall {'abc'[number]} of the yard\nwith all that is there and\nit has these parts, which\nare red:\n| Axle | 4 |"
+        above = f"It is hall {'abc'[number]} of the yard\nwith all that is there and\nit has parts, which\nare red:\n| Axle | 4 |"
         below = f"are blue:\n| Bolt | 5 |\nThe {'xyz'[number]} is last."
         return f"{above}\nPlan, edition 2021, page {number + 5}\n{below}"
 
