@@ -17,7 +17,7 @@ from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean_title, decode
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.formats.markdown import with_drawn_tables
+from hlgraph.read.formats.markdown import with_definitions, with_drawn_tables
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
 from hlgraph.records import PAGE_BREAK, Detail, Document, MetadataValue
@@ -79,7 +79,7 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    text = with_drawn_tables(_without_pages(text))
+    text = with_definitions(with_drawn_tables(_without_pages(text)))
     return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
 
 
@@ -97,7 +97,7 @@ def _without_pages(text: str) -> str:
 
 def _title(text: str) -> str:
     """The heading or the centred line above the first sentence, or the first line if the text below it is indented."""
-    text = text[:_BEGINNING]
+    text = text[: _BEGINNING if not text.startswith("---") else 0]  # no front matter
     title, above = "", 0
     for number, block in enumerate(blocks(text)):
         column = block.start - 1 - text.rfind("\n", 0, block.start)

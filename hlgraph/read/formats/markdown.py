@@ -30,6 +30,10 @@ _DRAWN = re.compile(r"\+(?:[-=:]+\+)+|\|?[-=]+(?:\+[-=]+)+\|?")
 _DASHES = re.compile(r"[ \t]*(?:-{2,}(?: +-{2,})+|={2,}(?: +={2,})+)[ \t]*")
 _LONG_DASH = re.compile(r"[ \t]*-{5,}[ \t]*")
 _END_OF_COLUMNS = re.compile(rf"\s*|{_DASHES.pattern}|{_LONG_DASH.pattern}")
+_DEFINITION = re.compile(r" {0,3}:[ \t]+(?=\S)")
+_TERM = re.compile(
+    r"(?! {0,3}(?:#|\||>|[-+*]\s|[-=*~_]{3,}\s*$|\d{1,3}[.)]\s))"
+)  # no heading, row, quotation, item or rule
 _MOST_LABELS = 4  # lines of a header
 _HTML_HEADING = re.compile(r" {0,8}<h1(?:\s[^<>]{0,300})?>(.{1,1000}?)</h1>[ \t]*", re.IGNORECASE | re.DOTALL)
 
@@ -51,7 +55,7 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
-    text = with_drawn_tables(shown(whole[match.end() :] if match and front is not None else whole))
+    text = with_definitions(with_drawn_tables(shown(whole[match.end() :] if match and front is not None else whole)))
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
@@ -179,6 +183,30 @@ def with_drawn_tables(text: str) -> str:
         size = size or 1
         shown += [markdown_rows(rows[0], rows[1:])] if rows else lines[at : at + size]
         at += size
+    return "\n".join(shown)
+
+
+def with_definitions(text: str) -> str:
+    """A text whose definitions, which begin with a colon below their term, are indented paragraphs below it.
+
+    Examples
+    --------
+    >>> with_definitions("Pump\\n:   Moves water.\\n\\n    It is red.")
+    'Pump\\n\\n    Moves water.\\n\\n    It is red.'
+    """
+    if "\n:" not in text:
+        return text
+    shown: list[str] = []
+    fence = last = ""  # the last line with words
+    for line in text.split("\n"):
+        if (mark := _FENCE.match(line)) and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        is_definition = (
+            not fence and last != "" and _DEFINITION.match(line) is not None and _TERM.match(last) is not None
+        )
+        shown += [""] if is_definition and shown[-1].strip() else []
+        shown.append(line.replace(":", " ", 1) if is_definition else line)
+        last = line if line.strip() else last
     return "\n".join(shown)
 
 

@@ -128,6 +128,27 @@ def test_a_text_of_pages_has_no_running_lines_and_whole_sentences(tmp_path: Path
     assert found.text.count("Use:") == 3  # no pages that are printed
 
 
+@pytest.mark.parametrize("suffix", [".txt", ".md"])
+def test_definitions_below_a_colon_rest_on_their_term(suffix: str, tmp_path: Path) -> None:
+    text = (
+        "Options:\n\n`-p`, `--preserve-tabs` *FILE*\n\n:   Keep the tabs.\n\n    Without it they go.\n\nPump\n: Moves water.\n"
+        ": Costs much.\n\n```\na\n: b\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n: Of the table.\n"
+    )
+    (tmp_path / f"a{suffix}").write_text(text, encoding="utf-8")
+    [found] = read([str(tmp_path / f"a{suffix}")])
+    assert isinstance(found, Document)
+    assert [each.text for each in units(found.text, ())] == [
+        "Options:",
+        "-p, --preserve-tabs FILE: Keep the tabs.",
+        "-p, --preserve-tabs FILE: Without it they go.",
+        "Pump: Moves water.",
+        "Pump: Costs much.",
+        "a : b",
+        "a: 1; b: 2",
+        ": Of the table.",
+    ]
+
+
 PRICES = "| Part | Price |\n| --- | --- |\n| Axle of red | 4.50 |\n| Bolt |  |"
 
 
