@@ -604,7 +604,8 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     if len(last) > _WIDE:
         return head.islower()
     is_divided = last[-1] == "-" and last[-2:-1].isalpha()
-    return len(last) >= _NARROW or is_divided or not (head.isupper() or head.isdigit())
+    is_inside = ("[" in last or "(" in last) and any(last.count(one) > last.count(end) for one, end in ("[]", "()"))
+    return len(last) >= _NARROW or is_divided or is_inside or not (head.isupper() or head.isdigit())
 
 
 class _Open(NamedTuple):

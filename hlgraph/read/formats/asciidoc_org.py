@@ -120,6 +120,7 @@ class _AsciiDoc:
         self._style = ""
         self._numbers: dict[int, int] = {}  # of the last items of the list, by level
         self._is_attached = False  # to the item above
+        self._depth = 0  # of the last item
 
     def blocks(self) -> Iterator[str]:
         """All blocks up to the end of the file or of the block that encloses them."""
@@ -131,9 +132,10 @@ class _AsciiDoc:
                 continue
             if bare and not self._begins(bare):
                 self._numbers = self._numbers if self._is_attached else {}
-                prose.append(self._line(bare))
+                prose.append(f"{'  ' * (self._depth + 1) if self._is_attached and not prose else ''}{self._line(bare)}")
                 continue
             yield " ".join(prose)
+            self._is_attached = self._is_attached and not prose
             prose = []
             if bare:
                 yield from self._block(bare)
@@ -210,7 +212,7 @@ class _AsciiDoc:
                 self._lines.about["revnumber"] = revision[1]
 
     def _item(self, mark: str, text: str) -> str:
-        depth = len(mark) - 1 if mark[0] in "*." else 0
+        depth = self._depth = len(mark) - 1 if mark[0] in "*." else 0
         text = self._line(self._whole(text))
         if mark[0] not in ".<" and not mark[0].isdigit():
             return item(text, depth=depth)
@@ -256,6 +258,7 @@ class _AsciiDoc:
                 definition = ""
                 break
         definition = self._whole(definition) if definition else ""
+        self._depth = 0
         yield item(f"{self._line(term)}: {self._line(definition)}".rstrip())
 
     def _delimited(self, mark: str, style: str) -> Iterator[str]:
@@ -395,6 +398,8 @@ class _Org:
 
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
+        self._indent: int | None = None  # of the last item of an open list
+        self._under = ""  # before a paragraph of that item
 
     def blocks(self) -> Iterator[str]:
         """All blocks."""
@@ -403,7 +408,9 @@ class _Org:
             bare = line.strip()
             own = self._block(line, bare) if bare else iter(())
             if bare and own is None:
-                prose.append(self._line(bare))
+                is_inside = self._indent is not None and len(line) - len(line.lstrip()) > self._indent
+                self._indent = self._indent if is_inside or prose else None
+                prose.append(f"{self._under if is_inside and not prose else ''}{self._line(bare)}")
                 continue
             yield " ".join(prose)
             prose = []
@@ -413,6 +420,7 @@ class _Org:
     def _block(self, line: str, bare: str) -> Iterator[str] | None:
         """The blocks that a line begins; None for a line of a paragraph."""
         if headline := _HEADLINE.fullmatch(line):
+            self._indent = None
             return self._headline(headline)
         if begin := _BEGIN.fullmatch(line):
             return self._enclosed(begin[1], begin[2] or "")
@@ -422,7 +430,9 @@ class _Org:
         if (entry := _ORG_ITEM.fullmatch(line)) is not None:
             text = self._line(self._whole(entry[3], len(entry[1]))).replace(" :: ", ": ", 1)
             marker = "-" if entry[2] in "-+" else f"{entry[2][:-1]}."
-            return iter([item(text, marker=marker, depth=min(len(entry[1]) // 2, 10))])
+            depth = min(len(entry[1]) // 2, 10)
+            self._indent, self._under = len(entry[1]), "  " * (depth + 1)
+            return iter([item(text, marker=marker, depth=depth)])
         return self._keyword(line, bare)
 
     def _whole(self, text: str, indent: int) -> str:

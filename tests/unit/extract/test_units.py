@@ -144,6 +144,8 @@ def test_terms_of_several_lines_and_of_inner_lists_end_where_their_text_does() -
     [
         ("A field of Standards-\nVersion says it.", "A field of Standards-Version says it."),
         ("It pre-\nand post-dates it.", "It pre- and post-dates it."),
+        ("- `json` ([CSL\n  JSON](https://a.org) bibliography)", "json (CSL JSON bibliography)"),
+        ("See it (in\nTolk) now.", "See it (in Tolk) now."),
     ],
 )
 def test_a_compound_that_is_divided_after_its_hyphen_is_whole(written: str, shown: str) -> None:

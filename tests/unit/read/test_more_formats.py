@@ -600,7 +600,7 @@ def test_a_reference_of_latex_shows_the_number_that_its_file_decides(
                     "- The pump must be closed pumps.",
                     "1. one",
                     "2. two",
-                    "attached",
+                    "  attached",
                     "3. three",
                     "  1. a",
                     "  2. b",
@@ -973,6 +973,21 @@ def test_struck_out_spans_of_slides_and_open_documents_are_marked_so(tmp_path: P
     show.save(buffer)
     [slides] = documents(given(tmp_path, "pptx", buffer.getvalue()))
     assert text.text == slides.text == "Dogs are ~~allowed~~ not allowed."
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("asciidoc", "Fruit:\n\nApple::\n  red\n  +\nwith seeds\nof it\nOrange::\n  sweet\n\nAll of it:\n\n* one\n"),
+        ("org", "Fruit:\n\n- Apple :: red\n\n  with seeds\n  of it\n\n- Orange :: sweet\n\nAll of it:\n\n- one\n"),
+    ],
+)
+def test_a_second_paragraph_of_a_definition_leads_no_other(kind: str, text: str, tmp_path: Path) -> None:
+    [found] = documents(given(tmp_path, kind, text))
+    assert found.text == "Fruit:\n\n- Apple: red\n\n  with seeds of it\n\n- Orange: sweet\n\nAll of it:\n\n- one"
+    assert [each.text for each in units(found.text, ())] == [
+        *("Fruit: Apple: red", "Fruit: Apple: red: with seeds of it", "Fruit: Orange: sweet", "All of it: one")
+    ]
 
 
 def test_paragraphs_of_an_item_are_its_own_and_leave_its_list_whole(tmp_path: Path) -> None:
