@@ -186,6 +186,7 @@ class _Page:
         lines = iter(text.split("\n"))
         prose: list[str] = []
         entries: list[str] = []
+        term = ""  # of these definitions
         for line in lines:
             bare = line.strip()
             is_list = _LIST.fullmatch(line) if line[:1] in ("*", "#", ":", ";") and not _REDIRECT.match(line) else None
@@ -199,7 +200,15 @@ class _Page:
             if title:
                 yield heading(self._line(title[2]), len(title[1]))
             elif is_list:
-                entries.append(self._entry(is_list[1], is_list[2]))
+                entry = self._entry(is_list[1], is_list[2])
+                if is_list[1] == ":" and entries and term:
+                    entries = entries[:-1] if entries[-1] == item(term) else entries
+                    entry = item(f"{term}: {entry}")
+                elif is_list[1] == ";":
+                    term = self._line(is_list[2]).partition(" : ")[0]
+                else:
+                    term = ""
+                entries.append(entry)
             elif bare.startswith("{|"):
                 yield from self._table(lines)
             elif bare and not re.fullmatch(r"-{4,}", bare):

@@ -1020,3 +1020,10 @@ def test_the_time_of_an_rtf_is_that_of_its_properties(tmp_path: Path) -> None:
         "2011-08-29T00:00:00",
         None,
     ]
+
+
+def test_definitions_of_wikitext_have_their_terms(tmp_path: Path) -> None:
+    text = "Fruit\n\n; apple: red\n: fruit\n: computer\n; orange : sweet\n: bank\n\nText\n: reply\n* one\n: two\n"
+    [found] = documents(given(tmp_path, "wikitext", text))
+    items = "- apple: red: fruit\n- apple: red: computer\n- orange: sweet\n- orange: bank"
+    assert found.text == f"Fruit\n\n{items}\n\nText\n\nreply\n- one\ntwo"
