@@ -202,7 +202,7 @@ class _Page:
             elif is_list:
                 entry = self._entry(is_list[1], is_list[2])
                 if is_list[1] == ":" and entries and term:
-                    entries = entries[:-1] if entries[-1] == item(term) else entries
+                    del entries[len(entries) - (entries[-1] == item(term)) :]
                     entry = item(f"{term}: {entry}")
                 elif is_list[1] == ";":
                     term = self._line(is_list[2]).partition(" : ")[0]
