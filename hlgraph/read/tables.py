@@ -947,6 +947,7 @@ def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
 
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
+    table = [row for row in table if not _is_line(row)]
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
     if not is_whole or all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
         return False

@@ -76,6 +76,14 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
 
 
+def test_a_line_over_both_columns_makes_the_first_pair_no_header() -> None:
+    table = grid("Publication>2", "Court | Court of Sarn", "Clerk | Ada Falk", "Role | N", "Text to publish:>2")
+    assert (table.captions, table.head, table.notes) == (["Publication"], ["", ""], ["Text to publish"])
+    assert table.rows == [["Court", "Court of Sarn"], ["Clerk", "Ada Falk"], ["Role", "N"]]
+    table = grid("Product | Units", "Zone NA>2", "Hub | 7", "Rim | 9")
+    assert table.head == ["", "Product", "Units"]  # of values
+
+
 def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     form = grid("Name | Ilse Tarn | Born | 4 May 1971", "Boat | Merle | Length | 9.4 m", "Insured | yes |  | ")
     assert form.head == ["", ""]
