@@ -573,11 +573,15 @@ def _is_title(block: Block, lines: tuple[str, str, str]) -> str:
 
 
 def _is_part(block: Block, line: str, following: Block, text: str, *, is_after: bool) -> str:
-    """The number of a line between blank lines that heads the prose below it, "2" of "2. Fuel"; nothing for an item of a list."""
+    """The number of a line below a blank one that heads the text below it, "2" of "2. Fuel"; nothing for an item of a list.
+
+    Without a blank line below it, it is short, and the text begins no item and with no small letter.
+    """
     is_other = following.kind in (BlockKind.PROSE, BlockKind.ROW) or (
         following.kind is BlockKind.ITEM and (block.kind is not BlockKind.ITEM or not text[following.start].isdigit())
     )
-    is_above = is_other and following.is_loose and text[following.start - 1] == "\n"
+    is_next = following.kind is BlockKind.PROSE and len(line) < _NARROW and not text[following.start].islower()
+    is_above = is_other and text[following.start - 1] == "\n" and (following.is_loose or is_next)
     if not is_above or (is_after and block.kind is BlockKind.ITEM) or not _stands_alone(block, line):
         return ""
     if line[0].isupper() and _ANNEX.fullmatch(line):

@@ -534,6 +534,9 @@ _ORDER_WORD = re.compile(
     re.IGNORECASE,
 )
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
+_NO_TIME = rf"(?!(?i:{'|'.join((*MONTHS, *DAYS))})|\w*\d)"
+_BEGINS_AT = re.compile(rf"(?:In|At) (?:the )?{_NO_TIME}{_CAPITAL}")
+_AT_PLACE = re.compile(rf"\b(?:in|at) (?:the )?(?P<name>{_NO_TIME}{_NAMED})")
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
 _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
@@ -841,7 +844,11 @@ def _is_elsewhere(question: str, text: str) -> bool:
         said = {own for word, own in _FOR_OR_AGAINST.findall(text) if statement(word).has(verb)}
         if _OPPOSITE[preposition] in said and preposition not in said:
             return True
-    return any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
+    begins = _BEGINS_AT.match(text)
+    asked = [] if begins is None else [match["name"] for match in _AT_PLACE.finditer(question)]
+    if any(statement(text).has(part) for name in asked for part in name.split()):
+        asked = []
+    return bool(asked) or any(_has_another(text, *match.groups()) for match in _AT_NAME.finditer(question))
 
 
 _WHOSE = re.compile(rf"({_CAPITAL})['’]s? ([a-z]+)")

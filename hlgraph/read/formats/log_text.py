@@ -108,7 +108,8 @@ def _title(text: str) -> str:
         ):
             return title
         if block.kind is BlockKind.HEADING:
-            return clean_title(plain(block.title))
+            is_part = text[block.start : block.end] == block.title and block.title[:1].isdigit()  # "1. Deposit"
+            return "" if is_part else clean_title(plain(block.title))
         title, above = clean_title(text[block.start : block.end]), column
         if number > _MOST_ABOVE or title[-1] == ".":
             break

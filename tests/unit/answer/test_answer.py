@@ -492,6 +492,9 @@ BOUNDS = [
     ("May the fee be raised by 5 percent?", "The fee may be raised by at most 3 percent.", "No"),
     ("Does Tarn support Python 3.9?", "Tarn, 2.3: Removed support for Python 3.9.", "No"),
     ("Does Tarn support S3?", "Encrypted volumes are not supported by Tarn.", ""),
+    ("Are dogs allowed in Birch House?", "Dogs in Birch House: In Elm Court they are allowed.", ""),
+    ("Are dogs allowed in Birch House?", "In Birch House dogs are allowed.", "Yes"),
+    ("Are dogs allowed in Birch House?", "In May dogs are allowed in Birch House.", "Yes"),
 ]
 
 

@@ -667,6 +667,13 @@ def test_a_part_of_a_plain_text_is_headed_by_its_number_and_name() -> None:
     ]
     after = "(1) Das Jahr ist lang.\n\n2. Fuel\n\nNone is left."
     assert texts(after, title="Hire")[1] == "Hire, 2. Fuel: None is left."
+    close = "1. Roof\nThe board takes Harrow. Four were in favour.\n\n2. Rents\n2.1 They rise.\n2.2 They rise once."
+    assert texts(close, title="Minutes") == [
+        "Minutes, 1. Roof: The board takes Harrow.",
+        "Minutes, 1. Roof: Four were in favour.",
+        "Minutes, 2. Rents: 2.1 They rise.",
+        "Minutes, 2. Rents: 2.2 They rise once.",
+    ]
     article = "§ 2 Mitglieder\n\n(1) Die Mitgliedschaft endet durch\n    a) Austritt,\n    b) Tod.\n"
     assert texts(article, title="Satzung") == [
         "Satzung, § 2 Mitglieder: Die Mitgliedschaft endet durch: Austritt,",
@@ -675,7 +682,13 @@ def test_a_part_of_a_plain_text_is_headed_by_its_number_and_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1. Apples\n\n2. Pears\n\nAll ripe.", "12 March 2024\n\nAll ripe.", "3. Mai 2019\n\nReif."]
+    "text",
+    [
+        "1. Apples\n\n2. Pears\n\nAll ripe.",
+        "1. Apples and\npears that are ripe.\n\nAll ripe.",
+        "12 March 2024\n\nAll ripe.",
+        "3. Mai 2019\n\nReif.",
+    ],
 )
 def test_a_numbered_item_and_a_date_head_nothing(text: str) -> None:
     assert len(texts(text)) == text.count("\n\n") + 1

@@ -210,6 +210,8 @@ def test_drawn_tables_are_found_in_linear_time(part: str) -> None:
         ("How to report it\n\nWe read all of it.\n", "words"),
         ("It is dry. It rains.\n\n          Charter\n\nIt is.\n", "words"),
         ("Dear members,\n\n   we meet in May.\n", "words"),
+        ("Minutes of 3 May\n\n1. Roof\nIt is dry.\n", "words"),
+        ("1. Roof\n\nIt is dry.\n", "words"),
     ],
 )
 def test_the_first_lines_of_a_text_title_it_if_its_layout_says_so(text: str, title: str, tmp_path: Path) -> None:
