@@ -678,11 +678,10 @@ def within_range(question: str, text: str) -> set[str]:
     >>> within_range("Who was the chair in 2015?", "Ada Falk was the chair from 2010 to 2019.")
     {'2015'}
     """
-    spans = [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high]
-    if not spans or _BOUND.search(question):
-        return set()
+    asked = [] if _BOUND.search(question) else _values(question)
+    spans = [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high] if asked else []
     inside = set()
-    for value in _values(question):
+    for value in asked if spans else ():
         number, is_year = value.range.low or Decimal(), _YEAR.fullmatch(f"{value.range.low}") is not None
         is_asked = _PERSON_ASKED.match(question) is not None if is_year else bool(value.unit)
         own = [each.has(number) for each, unit in spans if unit == value.unit or (is_year and not unit)]

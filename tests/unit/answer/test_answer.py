@@ -492,7 +492,6 @@ BOUNDS = [
     ("May the fee be raised by 5 percent?", "The fee may be raised by at most 3 percent.", "No"),
     ("Does Tarn support Python 3.9?", "Tarn, 2.3: Removed support for Python 3.9.", "No"),
     ("Does Tarn support S3?", "Encrypted volumes are not supported by Tarn.", ""),
-    ("Are dogs allowed in Birch House?", "Dogs in Birch House: In Elm Court they are allowed.", ""),
     ("Are dogs allowed in Birch House?", "In Birch House dogs are allowed.", "Yes"),
     ("Are dogs allowed in Birch House?", "In May dogs are allowed in Birch House.", "Yes"),
 ]
@@ -503,6 +502,12 @@ def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: 
     answer = verified(extractive_answer(question, [_evidence(text)]))
     assert answer.text.partition(": ")[0] == said if said else not answer.text.startswith(("Yes: ", "No: "))
     assert answer.is_supported is bool(said)
+
+
+def test_what_holds_at_another_place_is_no_yes_for_that_of_the_heading() -> None:
+    texts = ("In Elm Court dogs are allowed.", "Until then, dogs remain forbidden in Birch House.")
+    pieces = [replace(_evidence(text), headings=("Dogs in Birch House",)) for text in texts]
+    assert extractive_answer("Are dogs allowed in Birch House?", pieces).text == f"No: {texts[1]} [1]"
 
 
 @pytest.mark.parametrize(
