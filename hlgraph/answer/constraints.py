@@ -25,7 +25,7 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     goes going went gone get gets getting got take takes took taken make makes made come comes came put puts give
     gave use used set work works turn turns do does did say says said let keep kept become becomes became various
     total exact exactly good whole really actually ever still according currently today now early earlier late later
-    new old far long tall high big large great end ends begin happen happened know known mean means stand stands
+    new old far long tall high big large great end ends begin begins happen happens happened known know mean means stand
     stands also always usually often reach reached number amount list tell show find long-running word words together up
     out over back off away behind along who's where's what's how's when's why's older elder younger oldest youngest
     soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation

@@ -679,7 +679,9 @@ def within_range(question: str, text: str) -> set[str]:
     {'2015'}
     """
     asked = [] if _BOUND.search(question) else _values(question)
-    spans = [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high] if asked else []
+    spans = (
+        [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high] if asked else []
+    )
     inside = set()
     for value in asked if spans else ():
         number, is_year = value.range.low or Decimal(), _YEAR.fullmatch(f"{value.range.low}") is not None

@@ -1065,8 +1065,10 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     is_ranged = any(map(str.isdigit, "".join(telling_words(question)[1]))) and any(
         _RANGE.search(row.text) for row in rows
     )
-    is_ruled = asks_for_number(question) or (_LISTS.match(question) is not None and rows[:1] == [*evidence[:1]])
-    if not rows or not (is_ranged or is_ruled):
+    if not rows:
+        return ""
+    is_ruled = asks_for_number(question) or (_LISTS.match(question) is not None and rows[0] is evidence[0])
+    if not (is_ranged or is_ruled):
         return ""
     files = list(dict.fromkeys(base_of(piece.source.uri) for piece in rows))[:_MOST_FILES]
     tables = reader.tables(files)
