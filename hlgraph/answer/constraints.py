@@ -707,6 +707,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         or _is_after_not_before(question, text)
         or _has_no_agent(question, text)
         or _is_another_role(question, text)
+        or _is_of_another_clause(text, constraints)
         or (not constraints.is_english and _is_misplaced_elsewhere(question, text, constraints))
         or _is_of_another(question, text, constraints, places)
     )
@@ -806,6 +807,15 @@ def _is_another_role(question: str, text: str) -> bool:
         return True
     takes = _TAKES.search(text) if re.search(r"\bhow long\b", question, re.IGNORECASE) else None
     return takes is not None and "take" not in question and not statement(question).has(takes[1])
+
+
+def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
+    """Whether the clause with the names of a question has no other word of it: "I am on holiday; Greta stands in for me"."""
+    clauses = text.split("; ")
+    named = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    telling = [word for word in constraints.words if word not in LIGHT]
+    is_apart = len(clauses) > 1 and bool(constraints.names and named and telling) and ": " not in text
+    return is_apart and not any(statement(clause).has(word) for clause in named for word in telling)
 
 
 def _is_misplaced_elsewhere(question: str, text: str, constraints: Constraints) -> bool:

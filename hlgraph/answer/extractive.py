@@ -356,10 +356,13 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.TIME and not _OF_LIFE.search(question):
         text = _LIFE.sub("", text)
     match = _HOW_MANY.search(question)
-    if has_expected(kind, _NO_COUNT.sub("", text) if match else text, asked=asked):
+    plain = _NO_COUNT.sub("", _IN_BRACKETS.sub("", text)) if match else text
+    if is_row(text) and kind in _NAMED_KINDS:  # the label "price (EUR)" is no name
+        plain = "; ".join(cell.partition(": ")[2] for cell in text.split("; "))
+    if has_expected(kind, plain, asked=asked):
         counted_of = match.groups()[: 1 if is_row(text) else 2] if match else ()  # the heading of a row has the rest
         nouns = [noun for noun in counted_of if noun and fold(noun) not in LIGHT | STOP_WORDS]
-        return _measured_noun(question, text, constraints) is not None or all(map(statement(text).has, nouns))
+        return _measured_noun(question, text, constraints) is not None or all(map(statement(plain).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
         return _echoes(question, text) or any(map(by.has, constraints.words))
@@ -804,6 +807,9 @@ class _Pool:
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= self.in_range[at]
+        excused |= {
+            word for word in constraints.words if not {*measured_by(word)}.isdisjoint(words(body))
+        }  # "loud" of a noise
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
         asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
         is_dated = asked == "version" or self.question.startswith("When ")

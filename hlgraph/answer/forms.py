@@ -756,6 +756,9 @@ def _comparable(text: str, bound: _Bound, asked: _Quantity) -> set[Range]:
     ):
         return set()
     known = {*map(key, said)}
+    if is_row(text) and asked.unit:  # "price (EUR): 249"
+        cells = (cell for cell in text.split("; ") if asked.unit in map(key, words(cell.partition(": ")[0])))
+        text = "; ".join(cells) or text
     values = _quantities(text)
     if asked.unit:
         own = [each for each in values if each.unit == asked.unit or (not each.unit and asked.unit in known)]
@@ -766,7 +769,7 @@ def _comparable(text: str, bound: _Bound, asked: _Quantity) -> set[Range]:
 
 def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constraints) -> tuple[str, str]:
     """A text and its body, or the one clause that has what is asked alone; "fees are paid, tips are not" is two clauses."""
-    for clause in _STATEMENT_END.split(_ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body)):
+    for clause in () if is_row(body) else _STATEMENT_END.split(_ELLIPSIS.sub(r"\g<other> \g<said>; \g<whole>", body)):
         own = f"{text.removesuffix(body)}{clause.strip()}"
         if clause != body and not Statements([own], places=places).unmet(constraints):
             return own, clause.strip()

@@ -75,6 +75,8 @@ _ADJECTIVES = {
     "small smaller smallest": ("size", False),
     "hot hotter hottest warm warmer warmest": ("temperature", True),
     "cold colder coldest": ("temperature", False),
+    "loud louder loudest noisy noisier noisiest": ("noise loudness", True),
+    "quiet quieter quietest": ("noise loudness", False),
     "old older oldest": ("age", True),
     "young younger youngest": ("age", False),
 }
@@ -466,6 +468,13 @@ def _people(label: str) -> frozenset[str]:
     return _PEOPLE if _OF_PEOPLE.intersection(_tokens(label)) else frozenset()
 
 
+def _kind_over(asked: _Asked, labels: Iterable[str]) -> _Kind:
+    """The rule that a question names over columns: a list if none; "max" of the column "Max. depth" names none."""
+    kind = _kind(asked) or _Kind("list")
+    named = [span for label in labels for span in asked.spans(_parted(label)[0]) if len(span) > 1]
+    return _Kind(kind.inner or "list", at=kind.at) if kind.extreme and any(kind.at in span for span in named) else kind
+
+
 class _Filter(NamedTuple):
     """A condition on rows.
 
@@ -496,7 +505,7 @@ class _Rule:
 
     def __init__(self, question: str, table: Table) -> None:
         self.asked, self.table = _Asked(question), table
-        kind = _kind(self.asked) or _Kind("list")
+        kind = _kind_over(self.asked, table.labels)
         if kind.inner == "list" and not _LISTS.match(question):
             raise _ObstacleError("the question asks for no number", most_rank=-1)
         if set(self.asked.words) & _NOT:

@@ -494,6 +494,8 @@ BOUNDS = [
     ("Does Tarn support S3?", "Encrypted volumes are not supported by Tarn.", ""),
     ("Are dogs allowed in Birch House?", "In Birch House dogs are allowed.", "Yes"),
     ("Are dogs allowed in Birch House?", "In May dogs are allowed in Birch House.", "Yes"),
+    ("Does the J2 cost more than 200 EUR?", "model: J2; power (W): 1100; price (EUR): 249", "Yes"),
+    ("Is the museum open on Mondays?", "The museum: Day: Monday; Hours: closed", "No"),
 ]
 
 
@@ -782,6 +784,11 @@ ASSERTIONS = [
     ("When does the shop close?", ["In January the shop is closed."], False),
     ("When does the shop close?", ["The shop closes at 4 pm."], True),
     ("Who is the Client?", ["The Client is liable for loss of profit."], False),
+    ("When is Greta Lind on holiday?", ["I am on holiday from 23 March; Greta Lind stands in for me."], False),
+    ("When is Greta Lind on holiday?", ["I am here; Greta Lind is on holiday from 23 March."], True),
+    ("How many visitors does the museum have?", ["The museum [Visiting the Museum] shows 400 models."], False),
+    ("Who makes the J1?", ["model: J1; type: jet; price (EUR): 179; power (W): 800"], False),
+    ("How loud is the J1?", ["model: J1; noise (dB): 71; price (EUR): 179"], True),
 ]
 
 

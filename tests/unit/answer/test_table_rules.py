@@ -196,6 +196,14 @@ def test_the_one_row_that_answers_is_the_answer_where_the_rule_does_not_apply(
     assert (row in answer.text, "No number" in answer.text) == (True, not row)
 
 
+def test_a_word_of_a_label_is_no_rule(tmp_path: Path) -> None:
+    text = "| Pump | Max. head, m |\n| --- | --- |\n| J1 | 42 |\n| J2 | 48 |\n| S1 | 7 |"
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", text, "Pumps"))
+        answer = graph.answer("Which pumps have a max head of more than 40 m?")
+    assert answer.text == "2 rows where Max. head, m is more than 40 m: J1, 42 [1]; J2, 48 [2]"
+
+
 STAFF = """All salaries are in euros.
 
 | Name | Department | Role | Joined | Salary | Remote | Days |
