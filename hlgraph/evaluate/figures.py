@@ -254,7 +254,7 @@ def costs_table(found: AnswerReport) -> Table:
         tokens = (_number(value / count, 1) for value in (spent.calls, spent.input_tokens, spent.output_tokens))
         rows.append((name, *tokens, _number(usd, 6), _number(seconds, 3)))
     return Table(
-        "what an answer costs, means per question",
+        "what an answer costs, means per question; a reply that was stored before costs nothing",
         ("strategy", "calls", "tokens in", "tokens out", "USD", "seconds"),
         tuple(rows),
     )
