@@ -28,7 +28,8 @@ CITED = re.compile(r"\s*\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 MARK = re.compile(r"\[(\d{1,4})\]")
 _MARKS_FIRST = re.compile(r"\s*(?:\[\d{1,4}\]\s*)+")
-_LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")  # labels the two parts of an answer with a reason
+PART_LABEL = re.compile(r"[\s#*]*(?:Reason|Answer)[\s*]*:[\s*]*")
+"""The label of a part of an answer with a reason."""
 # An incomplete citation mark or thoughts tag at the end of the text so far.
 _OPEN = re.compile(r"\s*(?:\[[\d\s,;–-]*|<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)?)?\Z")
 
@@ -362,7 +363,7 @@ def cited_sentences(text: str) -> list[CitedSentence]:
         if marks is not None:
             spans[-1][1] = start + len(marks[0].rstrip())
             begin = marks.end()
-        label = _LABEL.match(text, begin, end)
+        label = PART_LABEL.match(text, begin, end)
         if label is not None and not text[:begin].rpartition("\n")[2].strip():
             begin = label.end()
         if words(MARK.sub("", text[begin:end])):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hlgraph import progress
 from hlgraph.answer.answering import AnswerMode, AnswerRequest, AnswerStyle
-from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, fitted
-from hlgraph.answer.extractive import Expected, expected
+from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, fitted, is_refusal
+from hlgraph.answer.extractive import NOT_FOUND, Expected, expected
 from hlgraph.errors import BudgetError, HLGraphError, InputError
 from hlgraph.evaluate.metrics import (
     chosen_option,
@@ -199,7 +199,8 @@ class AnswerOutcome:
     short : the short answer that exact match and F1 measure
     text : the whole answer, without citation marks
     evidence : texts of the cited evidence
-    is_refused : whether the answer cites no evidence
+    is_refused : whether there is no answer: it failed, or says that nothing in the corpus answers. A chat model's answer that cites
+        nothing is an answer
     milliseconds : wall-clock time
     error : why there is no answer, else empty
     by_chat : whether a chat model wrote it
@@ -437,7 +438,7 @@ def _answered(question: Question, ask: Callable[[str], Answer], *, know: Knower,
         span.text,
         text,
         evidence,
-        not answer.citations,
+        not answer.citations and (not by_chat or answer.text == NOT_FOUND or is_refusal(text)),
         milliseconds,
         by_chat=by_chat,
         made_by=answer.made_by,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
+from hlgraph.answer.citations import PART_LABEL
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics import f1
 from hlgraph.evaluate.statistics import Section
@@ -302,7 +303,7 @@ class ClaimReport:
 
     Attributes
     ----------
-    by : who split and checked: ``words/1``, or the prompts and the model
+    by : who split and checked: ``words/2``, or the prompts and the model
     questions : ids of the questions, in the order of the scores
     scores : by strategy, one per question; a question without measures is left out of every mean
     """
@@ -412,10 +413,11 @@ class WordClaims:
     [True, False, False]
     """
 
-    by = "words/1"
+    by = "words/2"
 
     def claims(self, text: str, *, question: str = "") -> tuple[str, ...]:
-        """The sentences of a text that have a name, a number or an ordinary word, without citation marks and without the question.
+        """The sentences of a text that have a name, a number or an ordinary word, without citation marks, the labels of an answer
+        with a reason, and the question.
 
         Parameters
         ----------
@@ -423,7 +425,8 @@ class WordClaims:
         question : the question that it answers, which it may repeat; default: unknown
         """
         bare = _MARK.sub("", text)
-        parts = (bare[start:end] for start, end in sentences(bare))
+        labels = ((PART_LABEL.match(bare, start, end), start, end) for start, end in sentences(bare))
+        parts = (bare[label.end() if label else start : end] for label, start, end in labels)
         return tuple(part for part in parts if any(telling_words(part)) and part != question)
 
     def entailed(self, claims: Sequence[str], text: str) -> list[bool]:

@@ -247,6 +247,8 @@ def _questions(path: Path, golds: Mapping[str, frozenset[str]] | None, qrels: st
             raise ReadError(
                 f"{path}, line {line}", reason, "give every question at least one, or give none to any question"
             )
+        if not row.question.strip():
+            raise ReadError(f"{path}, line {line}", f"question {row.id} has no text", "give each question its text")
         answers = tuple(dict.fromkeys(answer for answer in row.answers if answer.strip()))
         question = Question(
             row.id,

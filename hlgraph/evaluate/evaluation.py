@@ -461,6 +461,8 @@ def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: s
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
         raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each its own id")
+    if empty := [question.id for question in questions if not question.text.strip()]:
+        raise InputError(f"question {empty[0]} has no text; give each question its text")
     without = [question.id for question in questions if not question.gold]
     if without and len(without) < len(questions):
         raise InputError(

@@ -13,6 +13,7 @@ from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.metrics import CUTOFFS, MEASURES, grouped
 from hlgraph.evaluate.runner import Coverage, EvalReport
 from hlgraph.evaluate.statistics import (
+    FEWEST,
     MEASURE,
     Comparison,
     Difference,
@@ -158,7 +159,7 @@ def coverage_table(coverage: Mapping[str, Coverage]) -> Table:
 
 
 def against_table(report: EvalReport, found: Uncertainty, *, against: str, measure: str = MEASURE) -> Table:
-    """Each strategy with its interval and its difference from one of them; an interval that contains 0 is marked noise.
+    """Each strategy with its interval and its difference from one of them; noise is marked, see :class:`Difference`.
 
     Parameters
     ----------
@@ -177,7 +178,8 @@ def against_table(report: EvalReport, found: Uncertainty, *, against: str, measu
         difference = found.between(measure, name, b=against)
         compared = ("", "", "", "") if difference is None else difference_cells(difference)
         rows.append((name, *interval_cells(own.get(measure)), *compared, *interval_cells(own.get("all_gold@5"))))
-    title = f"{measure} against {against}: paired bootstrap over questions; noise: the interval contains 0"
+    noise = f"noise: the interval contains 0, or fewer than {FEWEST} questions"
+    title = f"{measure} against {against}: paired bootstrap over questions; {noise}"
     return Table(title, head, tuple(rows))
 
 
@@ -254,7 +256,7 @@ def costs_table(found: AnswerReport) -> Table:
         tokens = (_number(value / count, 1) for value in (spent.calls, spent.input_tokens, spent.output_tokens))
         rows.append((name, *tokens, _number(usd, 6), _number(seconds, 3)))
     return Table(
-        "what an answer costs, means per question",
+        "what an answer costs, means per question; a reply that was stored before costs nothing",
         ("strategy", "calls", "tokens in", "tokens out", "USD", "seconds"),
         tuple(rows),
     )
@@ -329,7 +331,6 @@ def _number(value: float | None, digits: int) -> str:
 
 
 _VIEWS = ("hops", "type", "subset")
-_FEWEST = 6  # with fewer questions no result reaches p < 0.05
 
 
 def paired_table(found: Mapping[str, Mapping[str, Paired]], *, title: str, against: str) -> Table:
@@ -427,8 +428,7 @@ def _group_cell(item: Paired) -> str:
     if item.difference is None:
         return percent(item.own.mean)
     mean, _, _, noise = difference_cells(item.difference)
-    is_noise = noise or item.questions < _FEWEST
-    return f"{percent(item.own.mean)} {f'({mean})' if is_noise else mean}"
+    return f"{percent(item.own.mean)} {f'({mean})' if noise else mean}"
 
 
 def paired_tree(found: Mapping[str, Mapping[str, Paired]], against: str | None) -> dict[str, object]:

@@ -300,7 +300,9 @@ def qrels_text(golds: Mapping[str, AbstractSet[str]]) -> str:
 
 
 def read_run(path: str | Path) -> dict[str, tuple[str, ...]]:
-    """The rankings of a run file: by falling score, then by document id, as trec_eval sorts them; ranks are ignored.
+    """The rankings of a run file: by falling score, then by falling document id, as trec_eval sorts them; ranks are ignored.
+
+    As in trec_eval, scores that are equal in single precision are ties.
 
     Parameters
     ----------
@@ -328,7 +330,8 @@ def read_run(path: str | Path) -> dict[str, tuple[str, ...]]:
                 f"{document} comes twice for {question}" if document in scores else f"the score {score!r} is no number"
             )
             raise ReadError(f"{path}, line {number}", reason, "correct the line")
-        scores[document] = value
+        with np.errstate(over="ignore"):
+            scores[document] = float(np.float32(value))
     # trec_eval breaks ties by falling id
     return {
         question: tuple(sorted(sorted(scores, reverse=True), key=lambda name: -scores[name]))

@@ -429,8 +429,8 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
                 shown = (f"{here.mean:,.0f}", "") if metric in _NUMBERS else interval_cells(here)
             cells += shown[:1] if metric in _NUMBERS else shown
         rows.append((row.name, key or "-", *cells))
-    asked = len(run.results.report.questions)
-    title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}, {asked} questions)"
+    asked = f", {len(run.results.report.questions)} questions" if recipe.has_strategies else ""
+    title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; {run.item.name} ({run.place}{asked})"
     return Table(title, tuple(head), tuple(rows))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +64,7 @@ from hlgraph.retrieve.explain.svg import escaped, framed
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
 
+_LOG = logging.getLogger(__name__)
 _DIGITS = {"p50_ms": 3, "p95_ms": 3, "p99_ms": 3, "cpu_ms": 3, "round_trips": 2, "rows": 1, "bytes": 0}
 _NO_GOLD = "No question has supporting passages: recall and all_gold are undefined."
 _PAIRED = "paired bootstrap and permutation test; questions that a difference of 1, 2 and 5 points takes"
@@ -357,7 +359,7 @@ def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
 
     With answers there is also ``answers.jsonl``, and with judges the files of
     :func:`hlgraph.evaluate.judges.report.judge_files`. The TREC files are ``qrels.trec`` and ``run.STRATEGY.trec``. If an id of
-    a question or a passage has white space, which the format cannot hold, they are left out, and ``table.md`` says so.
+    a question or a passage has white space, which the format cannot hold, they are left out, and ``table.md`` and the log say so.
 
     Parameters
     ----------
@@ -378,6 +380,7 @@ def write_folder(results: Evaluation, folder: str | Path) -> list[Path]:
         trec, notes = trec_files(results.report), results.notes()
     except InputError as error:
         trec, notes = {}, [*results.notes(), f"no TREC files: {error}"]
+        _LOG.warning("%s", notes[-1])
     lines = [f"# {results.report.dataset}", "", *(f"- {line}" for line in notes), ""]
     for table in results.tables():
         lines.extend((*as_markdown(table), ""))

@@ -28,6 +28,8 @@ MEASURE = "recall@5"
 """The measure by which strategies are compared by default."""
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
+FEWEST = 6
+"""Minimum number of questions of a difference beyond noise: with fewer, no permutation test has a p below 0.05."""
 _BLOCK = 1_000_000  # number of draws in memory at a time
 _DIGITS = 12  # decimals that are compared, so that the order of a sum does not matter
 Values = NDArray[np.float64]
@@ -51,17 +53,19 @@ class Difference:
     mean : mean of the first minus mean of the second
     low, high : bounds of the confidence interval
     p : two-sided p value, from 2 / (resamples + 1) to 1
+    questions : number of questions
     """
 
     mean: float
     low: float
     high: float
     p: float
+    questions: int = field(default=FEWEST, compare=False)
 
     @property
     def is_noise(self) -> bool:
-        """Whether the interval contains 0, so that the questions do not tell which of the two is better."""
-        return self.low <= 0 <= self.high
+        """Whether the interval contains 0 or the questions are fewer than 6: they do not tell which of the two is better."""
+        return self.low <= 0 <= self.high or self.questions < FEWEST
 
 
 class Resamples:
@@ -103,6 +107,7 @@ class Resamples:
             raise InputError(f"the bootstrap needs questions and measures; the values have the shape {values.shape}")
         if resamples < 100:
             raise InputError(f"{resamples} resamples are too few; use at least 100")
+        self._questions = len(values)
         self._means = values.mean(axis=0)
         self._drawn = _drawn_means(values, resamples, seed=seed)
 
@@ -131,7 +136,7 @@ class Resamples:
         low, high = _bounds(drawn)
         fewer = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
         p = min(1.0, 2 * (fewer + 1) / (len(drawn) + 1))
-        return Difference(float(np.round(self._means[a] - self._means[b], _DIGITS)), low, high, p)
+        return Difference(float(np.round(self._means[a] - self._means[b], _DIGITS)), low, high, p, self._questions)
 
 
 def _drawn_means(values: NDArray[np.float64], resamples: int, *, seed: int) -> NDArray[np.float64]:
@@ -563,7 +568,7 @@ class Uncertainty(NamedTuple):
                 return item.difference
             if item.measure == measure and (item.a, item.b) == (b, a):
                 turned = item.difference
-                return Difference(-turned.mean, -turned.high, -turned.low, turned.p)
+                return replace(turned, mean=-turned.mean, low=-turned.high, high=-turned.low)
         return None
 
 

@@ -147,7 +147,7 @@ def test_claims_of_answers_are_checked_by_words_and_wrong_calls_are_refused_firs
     base = ("eval", place / "small", "--strategies", "chunk", "--alone", "--claims")
     code, out, _ = call(*base, "words", "--answers")
     assert code == 0
-    assert "claims, split and checked by words/1: paired" in out
+    assert "claims, split and checked by words/2: paired" in out
     measures = re.findall(r"^chunk +(\w+) +1 +\d+\.\d\d ", out.partition("claims, split")[2], flags=re.MULTILINE)
     assert measures == [item.name for item in fields(ClaimScores)]
     for way, options, reason in (

@@ -211,10 +211,11 @@ def evaluate(
     exclude each other are refused.
 
     Intervals are 95 % confidence intervals from a paired bootstrap over questions (10,000 resamples, seeded). A
-    difference whose interval contains 0 is marked as noise. A permutation test with Holm's correction stands beside it.
-    With --answers, the measures of answers are compared in the same way. Every table has the plain baselines bm25, dense
-    (also called chunk) and rrf. Two runs are compared only if corpus, questions and gold answers are the same. A question on
-    which a strategy fails counts as nothing found, and the exit code is 1.
+    difference whose interval contains 0, or of fewer than six questions, is marked as noise. A permutation test with
+    Holm's correction stands beside it. With --answers, the measures of answers are compared in the same way. Every
+    table has the plain baselines bm25, dense (also called chunk) and rrf. Two runs are compared only if corpus,
+    questions and gold answers are the same. A question on which a strategy fails counts as nothing found, and the exit
+    code is 1.
 
     \b
     Examples:

@@ -143,7 +143,7 @@ def test_results_are_json() -> None:
     assert json.loads(json.dumps(asdict(TRAINED)))["curve"][1]["step"] == 600
     tree = json.loads(json.dumps(asdict(COMPARED)))
     assert tree["policies"][0]["gain"] is None
-    assert tree["policies"][1]["gain"] == {"mean": 0.125, "low": -0.01, "high": 0.26, "p": 0.08}
+    assert tree["policies"][1]["gain"] == {"mean": 0.125, "low": -0.01, "high": 0.26, "p": 0.08, "questions": 6}
     assert tree["policies"][1]["negatives"][0]["gains"] == 1.0
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hlgraph.errors import InputError
-from hlgraph.evaluate.statistics import Difference, Interval, Resamples
+from hlgraph.evaluate.statistics import Difference, Interval, Resamples, permutation_test
 
 columns = st.lists(
     st.tuples(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), st.sampled_from([0.0, 1 / 3, 0.5, 1.0])), min_size=1, max_size=12
@@ -74,6 +74,14 @@ def test_a_difference_that_every_question_has_is_none_of_chance() -> None:
     same = Resamples(array(*[[0.1, 0.7, 0.3] * 50] * 2)).difference(0, 1)
     assert same == Difference(0.0, 0.0, 0.0, 1.0)
     assert same.is_noise
+
+
+def test_fewer_than_six_questions_prove_nothing() -> None:
+    """The permutation test of five questions has no p below 2 / 2 ** 5, however narrow the interval is."""
+    for count, is_noise in ((5, True), (6, False)):
+        drawn = Resamples(array([1.0] * count, [0.0] * count))
+        assert (drawn.difference(0, 1).low, drawn.difference(0, 1).is_noise) == (1.0, is_noise)
+        assert (permutation_test(np.ones(count)) >= 0.05) == is_noise
 
 
 def test_pairing_sees_what_two_intervals_do_not() -> None:

@@ -58,6 +58,14 @@ def test_what_follows_by_words(claim: str, text: str, follows: bool) -> None:
     assert WordClaims().entailed([claim], text) == [follows]
 
 
+@pytest.mark.parametrize(
+    "form", ["{}\n{}", "Reason: {}\nAnswer: {}", "###Reason: {} ###Answer: {}", "**Reason:** {}\n\n**Answer:** {}"]
+)
+def test_the_labels_of_an_answer_with_a_reason_are_no_words_of_its_claims(form: str) -> None:
+    text = form.format("Mara Quill built the mill of Tessing [1].", "Mara Quill [1]")
+    assert WordClaims().claims(text) == ("Mara Quill built the mill of Tessing.", "Mara Quill")
+
+
 def report(*outcomes: AnswerOutcome, answers: tuple[str, ...] = ("Ivo Brandt", "Mara Quill")) -> AnswerReport:
     questions = tuple(
         Question(item.question_id, "Who built the mill of Tessing?", frozenset({"p"}), answers=answers)
@@ -92,7 +100,7 @@ def test_answers_by_words() -> None:
     assert isinstance(refused, ClaimScores)
     assert (refused.precision, refused.recall, refused.context_precision) == (None, 0.0, None)
     assert failed == MissingScores("it was not answered")
-    assert found.by == "words/1"
+    assert found.by == "words/2"
     assert found.notes() == ["chunk: no claims of 1 questions: it was not answered"]
 
 

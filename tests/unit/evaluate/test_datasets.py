@@ -95,6 +95,7 @@ def test_plain_files_other_questions_and_a_limit(tmp_path: Path) -> None:
             "q9 has no supporting passage, but q1 has",
         ),
         (b'{"id": "q1", "question": "?", "supporting_passage_ids": ["p1"]}', "id 'q1' is already on line 1"),
+        (b'{"id": "q9", "question": " ", "supporting_passage_ids": ["p1"]}', "question q9 has no text"),
         (b'{"id": "q9"', "truncated"),
         (b'{"id": "\xff"}', "utf-8"),
         (b"[]", "Expected `object`, got `array`"),

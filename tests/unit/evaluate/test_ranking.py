@@ -111,6 +111,18 @@ def test_runs_of_others_are_sorted_as_trec_eval_does(tmp_path: Path) -> None:
     assert read_qrels(place) == {"q": frozenset("a"), "r": frozenset()}
 
 
+@pytest.mark.parametrize("scores", ["1.00000001 1", "1.0000001 1", "1e39 2e39", "1 1", "-2e-46 0", "3 2"])
+def test_ties_of_a_run_are_those_of_trec_eval(tmp_path: Path, scores: str) -> None:
+    """In single precision: pytrec_eval, the code of trec_eval, sorts the same scores."""
+    import ir_measures
+
+    one, other = scores.split()
+    (tmp_path / "run").write_text(f"q Q0 a 1 {one} x\nq Q0 b 2 {other} x\n")
+    found = [ir_measures.ScoredDoc("q", "a", float(one)), ir_measures.ScoredDoc("q", "b", float(other))]
+    rank = ir_measures.pytrec_eval.calc_aggregate([ir_measures.RR], [ir_measures.Qrel("q", "a", 1)], found)
+    assert rank[ir_measures.RR] == 1 / (1 + read_run(tmp_path / "run")["q"].index("a"))
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

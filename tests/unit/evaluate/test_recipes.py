@@ -188,6 +188,7 @@ def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) 
         ("6,272", "1,234", "13,911,508", _NO_CHAT, "96.5", "90.00", "80.00 to 95.00"),
         ("6,272", "-", "13,911,508", "-", "96.5", "-", ""),
     ]
+    assert recipe_table("small", recipe, run=run).title.endswith("; News (news_70)")  # no question is asked
     assert missing_lines(recipe, [run], sets=[], has_chat=False) == [
         "rows that hlgraph does not have, published figures only: other",
         "input_tokens on News: no chat model was asked; set HLGRAPH_CHAT",

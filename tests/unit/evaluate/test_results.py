@@ -184,12 +184,13 @@ def test_a_folder_holds_table_data_and_plot(tmp_path: Path) -> None:
         write_folder(made, tmp_path / "file")
 
 
-def test_ids_that_trec_files_cannot_hold_are_said(tmp_path: Path) -> None:
+def test_ids_that_trec_files_cannot_hold_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     made = results(report(half=4))
     odd = tuple(replace(question, id=f"q {question.id}") for question in made.report.questions)
     paths = write_folder(replace(made, report=replace(made.report, questions=odd)), tmp_path)
     assert not [path for path in paths if path.suffix == ".trec"]
     assert "no TREC files: the question" in paths[0].read_text()
+    assert "no TREC files: the question" in caplog.text
 
 
 def test_further_measures_are_tested_as_recall_is() -> None:

@@ -345,13 +345,17 @@ def test_the_model_alone_is_a_row_and_without_one_the_cell_says_so(graph: HLGrap
         graph.answers.closed_book("Who?")
     chat = ScriptedChat(lambda system, user: "###Reason: So it is. ###Answer: Orne", name="openai:m")
     with hlgraph.connect(f"hlgraph://{tmp_path}/chat", embedder=WordEmbedder(), chat=chat) as asking:
-        result = asking.evaluate(towns, strategies="chunk", baselines=False, answers=True, closed_book=True)
+        result = asking.evaluate(
+            towns, strategies="chunk", baselines=False, answers=True, closed_book=True, claims="words"
+        )
         assert result.answers is not None
         assert list(result.answers.strategies) == ["chunk", "closed_book"]
         assert result.answers.intervals["closed_book"]["EM"].mean == 1
         alone = result.answers.strategies["closed_book"].outcomes[0]
-        assert (alone.evidence, alone.retrieved, alone.is_refused) == ((), (), True)
+        assert (alone.evidence, alone.retrieved, alone.is_refused) == ((), (), False)
         assert [user for _, user, _ in chat.asked if "Context:\n(none)\n\nQuestion: What is the mill" in user]
+        claims = next(item.section for item in result.sections if item.section.title.startswith("claims"))
+        assert claims.columns("self_knowledge")["closed_book"][0] > 0  # what it says is split into claims, cited or not
         assert list(result.report.strategies) == ["chunk"]  # there is nothing to measure of a retrieval
         recipe = asking.recipe("graphmpa-table-7", towns)
         rows = {row[0]: row for row in recipe.tables()[0].rows}
@@ -429,6 +433,7 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
         ([], "no questions"),
         ([QUESTIONS[0], QUESTIONS[0]], "several questions have the id 'q1'"),
         ([QUESTIONS[0], Question("q", "Who?", frozenset())], "the question q has no gold, but others have"),
+        ([Question("q", " ", frozenset({"p1"}))], "question q has no text"),
         ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is not a source"),
     ):
         with pytest.raises(InputError, match=message):
