@@ -283,7 +283,7 @@ def test_a_killed_server(rig: Rig, name: str, seed: int) -> None:
 @pytest.mark.faults
 @pytest.mark.model
 @pytest.mark.parametrize("how", ["SIGSTOP", "SIGTERM", "SIGKILL"] if _ROUNDS else ["SIGSTOP"])
-@pytest.mark.parametrize("name", _SERVERS)
+@pytest.mark.parametrize("name", _SERVERS if _ROUNDS else _SERVERS[:1])
 def test_a_served_store_outlives_its_server(rig: Rig, name: str, how: str, tmp_path: Path) -> None:
     rig.clear()
     documents = [
