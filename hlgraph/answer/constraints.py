@@ -480,7 +480,7 @@ _NOT_KNOWN = re.compile(
     re.IGNORECASE,
 )
 
-_CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*|\w*\d\w*)"
+_CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*|[^\W\d]*\d\w*)"
 _NAMED = rf"(?:[Tt]he )?{_CAPITAL}(?: (?:(?:of|de|van|von|the) )?{_CAPITAL})*"
 _AUXILIARY = "did|does|do|has|have|had|will|can|could|would"
 _THING_NAMED = rf"(?:{_NAMED}|(?:the|an?|its|his|her|their|our) [a-z-]+(?: [a-z-]+){{0,2}}?)"
@@ -564,11 +564,13 @@ _NOT_ELSEWHERE = re.compile(
     r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b",
     re.IGNORECASE,
 )
+_LAST_PART = re.compile(r", [^,;]{1,30}$")
 _BY_ELSEWHERE = re.compile(r"\b(?:von|vom|durch|par|por|pelo|pela|da|dal(?:la)?|door)\b", re.IGNORECASE)
 _NOW_ASKED = re.compile(r"(?:who|what|which|where)\b(?: [a-z]+){0,2}? (?:is|are)\b", re.IGNORECASE)
 _GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
-_THAN = re.compile(r"(?:who|what|which)\b.* than (?:the )?([^\d\W][^?]*)", re.IGNORECASE)
+_THAN = re.compile(rf"(?i:who|what|which)\b.* than (?:the )?(?!\d)({_NAMED}|\w+)")
 _TAKES = re.compile(r"\btak(?:es?|en|ing)\b[^.;]*?\bto ([a-z]+)")
+_NEW_CLAUSE = re.compile(r"; (?!(?:he|she|it|they|his|her|its|their)\b)")
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -793,16 +795,16 @@ def _is_another_role(question: str, text: str) -> bool:
     )
     if asked and said and asked.isdisjoint(said):
         return True
-    for rank, role in re.findall(rf"\b({_BELOW_RANK})[ -]([^\W\d_]+)", text, re.IGNORECASE):
+    for rank, role in {*re.findall(rf"\b({_BELOW_RANK})[ -]([^\W\d_]+)", text, re.IGNORECASE)}:
         is_bare = re.search(rf"(?<!{rank}[ -])\b{role}\b", text, re.IGNORECASE) is not None
         if not is_bare and re.search(rf"\b{role}\b", question) and not _is_asked(rank, question):
             return True
-    if _NOW_ASKED.match(question) and _GONE.search(text):
+    if _NOW_ASKED.match(question) and _GONE.search(text) and not _GONE.search(question):
         return True
     if (
         (than := _THAN.match(question))
         and " than " in text
-        and re.search(rf"\bthan (?:the )?{re.escape(than[1].strip())}", text) is None
+        and re.search(rf"\bthan (?:the )?{re.escape(than[1])}", text) is None
     ):
         return True
     takes = _TAKES.search(text) if re.search(r"\bhow long\b", question, re.IGNORECASE) else None
@@ -811,7 +813,7 @@ def _is_another_role(question: str, text: str) -> bool:
 
 def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
     """Whether the clause with the names of a question has no other word of it: "I am on holiday; Greta stands in for me"."""
-    clauses = text.split("; ")
+    clauses = _NEW_CLAUSE.split(text)
     named = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
     telling = [word for word in constraints.words if word not in LIGHT]
     is_apart = len(clauses) > 1 and bool(constraints.names and named and telling) and ": " not in text
@@ -820,7 +822,8 @@ def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
 
 def _is_misplaced_elsewhere(question: str, text: str, constraints: Constraints) -> bool:
     """Whether a text of another language denies what is asked or the reverse, or begins with the name of whom it is done to."""
-    is_denied, is_negative = (_NOT_ELSEWHERE.search(part) is not None for part in (text, question))
+    body = _LAST_PART.sub("", text)  # "opens at 10, not on Mondays"
+    is_denied, is_negative = (_NOT_ELSEWHERE.search(part) is not None for part in (body, question))
     if _ASKS_ELSEWHERE.match(question) and is_denied is not is_negative:
         return True
     begins = fold(text).startswith(tuple(map(fold, constraints.names)))

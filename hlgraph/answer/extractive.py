@@ -476,7 +476,7 @@ _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
 _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
 _COLOUR = re.compile(
     r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
-    r"|magenta|maroon|navy|olive|ivory)\b",
+    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
     re.IGNORECASE,
 )
 _DEFINITE = re.compile(

@@ -415,7 +415,7 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT_SAID = re.compile(
-    r"(?:^|.*: )\W*(?:removed|dropped|discontinued|ended) (?:the )?(?:support|[a-z-]*)\b", re.IGNORECASE
+    r"(?:^|.*: )\W?(?:removed|dropped|discontinued|ended) (?:the )?(?:support|[a-z-]*)\b", re.IGNORECASE
 )
 _LEFT_OUT_ASKED = re.compile(r"\b(?:remov|drop|discontinu|exclu|fix|resolv)|\bnot\b|n['’]t\b", re.IGNORECASE)
 
@@ -549,11 +549,16 @@ _BOUND = re.compile(
 _ORDERS = _names("before after since prior later earlier")
 _OF_YEARS = _ORDERS | {"by"}
 _OF_SUBJECT = ("under", "over", "above", "below", "older", "younger", "heavier", "larger", "smaller", "up to")
-_ALLOWS = re.compile(rf"{_PERMISSION.pattern}|.*\b(?:allow|support|accept|include)s?\b", re.IGNORECASE)
-_HOLDS = re.compile(
-    rf"{_ALLOWS.pattern}|.*\b(?:lasts?|holds?|seats?|carry|carries|reach(?:es)?|withstands?|fits?)\b", re.IGNORECASE
+_LASTS = re.compile(r"\b(?:been (?!\w+(?:ed|en)\b)|lived|worked|had)", re.IGNORECASE)  # the chair since 2012
+_NO_MORE = re.compile(
+    r"\b(?:no|not) (?:(more|longer|older|higher|greater|heavier)|less|fewer|younger|shorter|lower) than\b"
 )
-_AGED_SAID = re.compile(r"\baged? |\byears?[- ]old\b", re.IGNORECASE)
+_ALLOWS = re.compile(
+    rf"{_PERMISSION.pattern}|.*\b(?:(?:allow|support|accept|include|hold|seat|withstand|fit)s?|carry|carries)\b",
+    re.IGNORECASE,
+)
+_HOLDS = re.compile(rf"{_ALLOWS.pattern}|.*\b(?:lasts?|reach(?:es)?)\b", re.IGNORECASE)
+_AGED_SAID = re.compile(r"\baged? |\byears?[- ]old\b|\bat \d{1,3}(?=[,;.]|$)", re.IGNORECASE)
 _BEHIND = re.compile(r"[\s-]?(°?[^\W\d_]+(?:/[^\W\d_]+)?)")
 _NO_UNIT = re.compile(r"(?:\w{2,}ed|free|pays?|eligible|exempt|enter|need|ride|travel|apply|vote|drive|drink)$")
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b", re.IGNORECASE)
@@ -712,17 +717,20 @@ def meets_bound(question: str, piece: Evidence, *, around: Sequence[str]) -> boo
     bool | None
         None if the question has no bound, or the piece states no value, or several.
     """
-    bound, body = _bound_of(question), body_of(piece)
+    bound = _bound_of(question)
+    body = _NO_MORE.sub(lambda said: "at most" if said[1] else "at least", body_of(piece))
     if bound is None or fold(bound.text) in fold(piece.text):
         return None
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(bound.rest))
-    is_plain = not (denies(bound.rest) or denies(body) or has_reserve(question, body))
+    is_denied = denies(body)
+    is_plain = not (denies(bound.rest) or (is_denied and not bound.is_of_subject) or has_reserve(question, body))
     values = _comparable(body, bound, bound.quantity) if is_met and is_plain and bound.quantity else set()
     if len(values) != 1 or bound.quantity is None or bound.quantity.range.low is None:
         return None
     (stated,) = values
     if bound.is_of_subject:
-        return _is_inside(bound, bound.quantity.range.low, stated)
+        inside = _is_inside(bound, bound.quantity.range.low, stated)
+        return inside if not is_denied else False if inside else None
     if _ALLOWS.match(question) and None in (stated.low, stated.high):  # up to 23 kg are allowed: 23 are
         limit = stated.low if stated.high is None else stated.high
         stated = stated._replace(low=limit, high=limit, is_open=False)
@@ -745,7 +753,7 @@ def _is_inside(bound: _Bound, limit: Decimal, stated: Range) -> bool | None:
 def _comparable(text: str, bound: _Bound, asked: _Quantity) -> set[Range]:
     """The different values of a text that have the unit of a bound and may be of its measure."""
     if bound.is_year:
-        if "since" in {*words(bound.text)} & {*words(text)}:
+        if "since" in words(bound.text) and (_LASTS.search(bound.rest) or "since" in words(text)):
             return set()
         return {Range(Decimal(year), Decimal(year), is_open=False, start=0, end=0) for year in _YEAR.findall(text)}
     said = words(text)

@@ -75,6 +75,8 @@ _ADJECTIVES = {
     "small smaller smallest": ("size", False),
     "hot hotter hottest warm warmer warmest": ("temperature", True),
     "cold colder coldest": ("temperature", False),
+    "thick thicker thickest": ("thickness", True),
+    "thin thinner thinnest": ("thickness", False),
     "loud louder loudest noisy noisier noisiest": ("noise loudness", True),
     "quiet quieter quietest": ("noise loudness", False),
     "old older oldest": ("age", True),
@@ -508,7 +510,7 @@ class _Rule:
         kind = _kind_over(self.asked, table.labels)
         if kind.inner == "list" and not _LISTS.match(question):
             raise _ObstacleError("the question asks for no number", most_rank=-1)
-        if set(self.asked.words) & _NOT:
+        if any(word in _NOT or word.endswith(("n't", "n’t")) for word in self.asked.words):
             raise _ObstacleError(
                 "the question excludes something", most_rank=0 if kind.inner not in ("", "list") else -1
             )
@@ -887,7 +889,7 @@ def computed(question: str, table: Table) -> Computed:
 
 # Rows of ranges
 
-_BOUND = r"(?:[$€£¥] ?)?\d[\d.,]*"
+_BOUND = r"(?:[$€£¥] ?)?\d[\d.,]{0,30}"  # a longer run is no quantity
 _RANGE = re.compile(
     rf"between (?P<begin>{_BOUND}) and (?P<finish>{_BOUND})"
     rf"|(?:from )?(?P<low>{_BOUND})[^\d,;]{{0,12}}?\s?(?:to|until|[-–])\s?(?P<high>{_BOUND})"

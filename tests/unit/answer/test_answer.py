@@ -496,6 +496,18 @@ BOUNDS = [
     ("Are dogs allowed in Birch House?", "In May dogs are allowed in Birch House.", "Yes"),
     ("Does the J2 cost more than 200 EUR?", "model: J2; power (W): 1100; price (EUR): 249", "Yes"),
     ("Is the museum open on Mondays?", "The museum: Day: Monday; Hours: closed", "No"),
+    ("Is the fine over 100 euros?", "The fine is no more than 80 euros.", "No"),
+    ("Is the fine over 50 euros?", "The fine is no more than 80 euros.", ""),
+    ("Is the fine over 50 euros?", "The fine is no less than 60 euros.", "Yes"),
+    ("Is the wall thicker than 30 cm?", "The wall is 20 cm thick.", "No"),
+    ("Is the wall thicker than 30 cm?", "The wall is 20 m long.", ""),
+    ("Are parcels over 31 kg accepted?", "Parcels over 30 kg are not accepted.", "No"),
+    ("Are parcels over 29 kg accepted?", "Parcels over 30 kg are not accepted.", ""),
+    ("Does the lift carry more than 400 kg?", "The lift carries at most 500 kg.", "Yes"),
+    ("Does the battery last at least 10 hours?", "The battery lasts up to 12 hours.", ""),
+    ("Has Ada Falk been the chair since 2012?", "Ada Falk became the chair in 2015.", ""),
+    ("Has the bridge been repaired since 2012?", "The bridge was repaired in 2015.", "Yes"),
+    ("Was Ada Falk older than 80 when she died?", "Ada Falk died at 77.", "No"),
 ]
 
 
@@ -789,6 +801,14 @@ ASSERTIONS = [
     ("How many visitors does the museum have?", ["The museum [Visiting the Museum] shows 400 models."], False),
     ("Who makes the J1?", ["model: J1; type: jet; price (EUR): 179; power (W): 800"], False),
     ("How loud is the J1?", ["model: J1; noise (dB): 71; price (EUR): 179"], True),
+    ("When did Ada Falk die?", ["Ada Falk was born in Sarn in 1866; she died in 1944."], True),
+    ("Who is the author that was banned until 1950?", ["Ada Falk is the author that was banned until 1950."], True),
+    ("What is better than the old pump?", ["The new pump is better than the old one."], True),
+    ("Who runs faster than Ben Moro does?", ["Ada Falk runs faster than Ben Moro."], True),
+    ("Who runs faster than Ada Falk does?", ["Ada Falk runs faster than Ben Moro."], False),
+    ("Wann öffnet das Museum?", ["Das Museum öffnet um 10 Uhr, montags nicht."], True),
+    ("Wer leitet das Museum?", ["Ada Falk leitet das Museum nicht."], False),
+    ("What colour is the door?", ["The door is crimson."], True),
 ]
 
 

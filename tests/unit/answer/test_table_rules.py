@@ -76,6 +76,8 @@ def test_a_rule_over_all_rows_but_those_of_totals(question: str, head: str) -> N
     [
         ("What is the total length of the bridges in Brask?", "no column or value of the table is \\*brask\\*"),
         ("How many bridges are not in Sarn?", "excludes something"),
+        ("How many bridges aren't in Sarn?", "excludes something"),
+        ("Which bridges aren’t in Sarn?", "excludes something"),
         ("How many bridges closed before 1900?", "names no column of dates"),
         ("How many bridges are longer than 100 km?", "\\*km\\*"),
         ("How many bridges opened before May 1900?", "\\*1900\\*"),
