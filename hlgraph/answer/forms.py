@@ -618,7 +618,10 @@ def _bound_of(question: str) -> _Bound | None:
     before, behind = question[: match.start()], question[quantity.end if quantity else match.end() :]
     said, predicate = words(before), next(iter(words(behind)), "the")
     has_noun = len(said) > 1 and said[-1] not in STOP_WORDS and match[0].lower().startswith(_OF_SUBJECT)
-    is_of_subject = has_noun and predicate not in STOP_WORDS and predicate not in MEASURES
+    is_part = (
+        predicate == "be" or re.search(r"\bfor \w+ $", before) is not None
+    )  # "must children under 10 be", "for people under 26"
+    is_of_subject = has_noun and (is_part or (predicate not in STOP_WORDS and predicate not in MEASURES))
     is_strict = not (is_least or is_smaller)
     return _Bound(match[0], before + behind, quantity, is_beyond, is_strict, measure, is_year, is_of_subject)
 
