@@ -561,7 +561,8 @@ _WHO_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ELSEWHERE = re.compile(
-    r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b",
+    r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b"
+    r"(?! (?:weit|nur|(?:\w+er|mehr) (?:als|dan)|loin|(?:plus|moins|más|menos) de|lejos|(?:più|meno) di|lontano|mais de|longe|ver)\b)",
     re.IGNORECASE,
 )
 _LAST_PART = re.compile(r", [^,;]{1,30}$")

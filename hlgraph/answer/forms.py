@@ -1168,7 +1168,7 @@ def _cited(question: str, head: str, pieces: Sequence[Evidence]) -> Answer:
 
 _HOW_MANY = re.compile(r"\bhow many\s+(?:\w+\s+){0,2}?(\w+)", re.IGNORECASE)
 _LISTED = re.compile(r"[\w.-]+(?:, [\w.-]+)+")  # the value of a setting that is a list
-_COUNT = rf"(\d[\d,.]*(?:\s(?:thousand|million|billion))?|{'|'.join(NUMERALS)})"
+_COUNT = rf"(\d[\d,.]{{0,30}}(?:\s(?:thousand|million|billion))?|{'|'.join(NUMERALS)})"
 
 
 def counted(question: str, text: str) -> str:

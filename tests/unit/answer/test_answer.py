@@ -810,6 +810,9 @@ ASSERTIONS = [
     ("Who runs faster than Ben Moro does?", ["Ada Falk runs faster than Ben Moro."], True),
     ("Who runs faster than Ada Falk does?", ["Ada Falk runs faster than Ben Moro."], False),
     ("Wann öffnet das Museum?", ["Das Museum öffnet um 10 Uhr, montags nicht."], True),
+    ("Wie lange dauert die Fahrt?", ["Die Fahrt dauert nicht länger als 2 Stunden."], True),
+    ("Wo liegt Sarn?", ["Sarn liegt nicht weit von Tolk."], True),
+    ("Wo liegt Sarn?", ["Sarn liegt nicht bei Tolk."], False),
     ("Wer leitet das Museum?", ["Ada Falk leitet das Museum nicht."], False),
     ("What colour is the door?", ["The door is crimson."], True),
 ]
