@@ -518,8 +518,11 @@ _OWNER = re.compile(
     rf"(?:\b(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) \[(?P<bracket>[^\]]+?)['’]s?\]|(?P<name>{_NAMED})['’]s?){_THING}"
 )
 _OWN = re.compile(rf"(?:His|Her|Its|Their){_THING}")
-_UNTIL, _SINCE = "until till before to", "from since after"
-_AT_NUMBER = re.compile(r"\b(until|till|before|to|from|since|after) (?:[A-Z][a-z]+ )?(\d{3,4})\b", re.IGNORECASE)
+_UNTIL, _SINCE = "until till before to within", "from since after"
+_AT_NUMBER = re.compile(
+    r"\b(until|till|before|to|from|since|after|within) (?:[A-Z][a-z]+ )?(\d{3,4}|\d{1,2}(?= [a-z]{3,}))\b",
+    re.IGNORECASE,
+)
 _ENDED = re.compile(  # "retired in 2019" for "since 2019"
     r"\b(?:retired|resigned|left|died|ended|closed|ceased|dissolved|stepped down)\b[^.;,]{0,30}?"
     r" (?:in|on|by) (?:[A-Z][a-z]+ )?(\d{4})\b"
@@ -562,7 +565,7 @@ _WHO_ELSEWHERE = re.compile(
 )
 _NOT_ELSEWHERE = re.compile(
     r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b"
-    r"(?! (?:weit|nur|(?:\w+er|mehr) (?:als|dan)|loin|(?:plus|moins|más|menos) de|lejos|(?:più|meno) di|lontano|mais de|longe|ver)\b)",
+    r"(?! (?:weit|nur|(?:\w+er|mehr) (?:als|dan)|loin|(?:plus|moins|más|menos) de|lejos|(?:più|meno) di|lontano|longe|ver)\b)",
     re.IGNORECASE,
 )
 _LAST_PART = re.compile(r", [^,;]{1,30}$")

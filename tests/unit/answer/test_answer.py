@@ -477,6 +477,8 @@ BOUNDS = [
     ("Does the battery last 10 hours?", "The battery lasts 12 hours.", ""),
     ("Can goods be returned within 10 days?", "Goods can be returned within 14 days.", "Yes"),
     ("Can goods be returned within 30 days?", "Goods can be returned within 14 days.", "No"),
+    ("Can goods be returned after 14 days?", "Goods can be returned within 14 days.", ""),
+    ("Can goods be returned after 14 days?", "Goods can be returned after 14 days.", "Yes"),
     ("Are orders delivered within 5 days?", "Orders are delivered within 3 days.", "Yes"),
     ("Are dogs over 10 kg allowed?", "Dogs up to 10 kg are allowed.", "No"),
     ("Are dogs under 10 kg allowed?", "Dogs up to 10 kg are allowed.", "Yes"),
