@@ -553,6 +553,9 @@ _LASTS = re.compile(r"\b(?:been (?!\w+(?:ed|en)\b)|lived|worked|had)", re.IGNORE
 _NO_MORE = re.compile(
     r"\b(?:no|not) (?:(more|longer|older|higher|greater|heavier)|less|fewer|younger|shorter|lower) than\b"
 )
+_AFTER_TIME = re.compile(
+    r"\b(?:after|before) \d+ (?:second|minute|hour|day|week|month|year)"
+)  # "after 14 days" is no duration
 _ALLOWS = re.compile(
     rf"{_PERMISSION.pattern}|.*\b(?:(?:allow|support|accept|include|hold|seat|withstand|fit)s?|carry|carries)\b",
     re.IGNORECASE,
@@ -726,6 +729,8 @@ def meets_bound(question: str, piece: Evidence, *, around: Sequence[str]) -> boo
         return None
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(bound.rest))
     is_denied = denies(body)
+    if _AFTER_TIME.search(body):
+        return None
     is_plain = not (denies(bound.rest) or (is_denied and not bound.is_of_subject) or has_reserve(question, body))
     values = _comparable(body, bound, bound.quantity) if is_met and is_plain and bound.quantity else set()
     if len(values) != 1 or bound.quantity is None or bound.quantity.range.low is None:
@@ -770,11 +775,12 @@ def _comparable(text: str, bound: _Bound, asked: _Quantity) -> set[Range]:
     if is_row(text) and asked.unit:  # "price (EUR): 249"
         cells = (cell for cell in text.split("; ") if asked.unit in map(key, words(cell.partition(": ")[0])))
         text = "; ".join(cells) or text
+    text = _in_digits(text)
     values = _quantities(text)
     if asked.unit:
         own = [each for each in values if each.unit == asked.unit or (not each.unit and asked.unit in known)]
     else:
-        own = [each for each in values if each.unit or not _YEAR.fullmatch(f"{each.range.low}")]
+        own = [each for each in values if each.unit or not _YEAR.fullmatch(text[each.range.start : each.range.end])]
     return {each.range._replace(start=0, end=0) for each in own}
 
 

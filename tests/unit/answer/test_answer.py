@@ -478,6 +478,8 @@ BOUNDS = [
     ("Can goods be returned within 10 days?", "Goods can be returned within 14 days.", "Yes"),
     ("Can goods be returned within 30 days?", "Goods can be returned within 14 days.", "No"),
     ("Can goods be returned after 14 days?", "Goods can be returned within 14 days.", ""),
+    ("Can goods be returned within 14 days?", "Goods can be returned after 14 days.", ""),
+    ("Is the score above 1,500?", "The score is 1,620.", "Yes"),
     ("Can goods be returned after 14 days?", "Goods can be returned after 14 days.", "Yes"),
     ("Are orders delivered within 5 days?", "Orders are delivered within 3 days.", "Yes"),
     ("Are dogs over 10 kg allowed?", "Dogs up to 10 kg are allowed.", "No"),
