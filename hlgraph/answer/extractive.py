@@ -282,7 +282,8 @@ def _has_extent(question: str, text: str) -> bool:
         return False
     is_sum = _SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)
     is_change = _CHANGED_BY.search(text) is not None and " by " not in question.lower()
-    if _COST_ASKED.search(question) and (not is_sum or is_change or _ONLY_DAYS.search(text)):
+    is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
+    if _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days):
         return False
     if (_TOOK.search(question) and not _DURATION.search(text)) or (
         _PEOPLE_ASKED.search(question) and not _PEOPLE.search(text)

@@ -819,6 +819,8 @@ ASSERTIONS = [
     ("Wo liegt Sarn?", ["Sarn liegt nicht bei Tolk."], False),
     ("Wer leitet das Museum?", ["Ada Falk leitet das Museum nicht."], False),
     ("What colour is the door?", ["The door is crimson."], True),
+    ("What must be paid within 30 days?", ["The deposit must be paid within 30 days."], True),
+    ("How much must be paid?", ["The deposit must be paid within 30 days."], False),
 ]
 
 
