@@ -808,9 +808,8 @@ class _Pool:
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= self.in_range[at]
-        excused |= {
-            word for word in constraints.words if not {*measured_by(word)}.isdisjoint(words(body))
-        }  # "loud" of a noise
+        extents = [word for word in constraints.words if f"how {word} " in self.question.lower()]  # "loud" of a noise
+        excused |= {word for word in extents if not {*measured_by(word)}.isdisjoint(words(body))}
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
         asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
         is_dated = asked == "version" or self.question.startswith("When ")

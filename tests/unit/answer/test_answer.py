@@ -821,6 +821,7 @@ ASSERTIONS = [
     ("What colour is the door?", ["The door is crimson."], True),
     ("What must be paid within 30 days?", ["The deposit must be paid within 30 days."], True),
     ("How much must be paid?", ["The deposit must be paid within 30 days."], False),
+    ("What is the cheapest plan?", ["The Pro plan is the most expensive plan."], False),
 ]
 
 
