@@ -807,7 +807,7 @@ class _Pool:
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
-        excused |= self.in_range[at]
+        excused |= {*self._bare_compounds(at), *self.in_range[at]}
         extents = [word for word in constraints.words if f"how {word} " in self.question.lower()]  # "loud" of a noise
         excused |= {word for word in extents if not {*measured_by(word)}.isdisjoint(words(body))}
         rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]

@@ -724,13 +724,13 @@ def meets_bound(question: str, piece: Evidence, *, around: Sequence[str]) -> boo
         None if the question has no bound, or the piece states no value, or several.
     """
     bound = _bound_of(question)
-    body = _NO_MORE.sub(lambda said: "at most" if said[1] else "at least", body_of(piece))
     if bound is None or fold(bound.text) in fold(piece.text):
+        return None
+    body = _NO_MORE.sub(lambda said: "at most" if said[1] else "at least", body_of(piece))
+    if _AFTER_TIME.search(body):
         return None
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(bound.rest))
     is_denied = denies(body)
-    if _AFTER_TIME.search(body):
-        return None
     is_plain = not (denies(bound.rest) or (is_denied and not bound.is_of_subject) or has_reserve(question, body))
     values = _comparable(body, bound, bound.quantity) if is_met and is_plain and bound.quantity else set()
     if len(values) != 1 or bound.quantity is None or bound.quantity.range.low is None:

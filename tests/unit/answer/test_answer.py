@@ -822,6 +822,8 @@ ASSERTIONS = [
     ("What must be paid within 30 days?", ["The deposit must be paid within 30 days."], True),
     ("How much must be paid?", ["The deposit must be paid within 30 days."], False),
     ("What is the cheapest plan?", ["The Pro plan is the most expensive plan."], False),
+    ("Who repairs the mast unit?", ["The mast unit was built in Sarn.", "Ada Falk repairs the unit."], True),
+    ("Who repairs the crane unit?", ["The mast unit was built in Sarn.", "Ada Falk repairs the unit."], False),
 ]
 
 
