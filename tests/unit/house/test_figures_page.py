@@ -39,3 +39,15 @@ def test_the_benchmarks_named_exist() -> None:
 def test_the_page_says_what_is_and_stays_short() -> None:
     assert HISTORY.findall(PAGE) == []
     assert PAGE.count("\n") <= 620
+
+
+def test_the_readme_shows_the_figures_of_the_page() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| (\w+ \(\d+\)) \| (.+) \|$", flags=re.MULTILINE)
+    shown = {name: cells.split(" | ")[:6] for name, cells in row.findall(readme)}
+    by_set = {
+        name: [cell.split(" / ")[0] for cell in cells.split(" | ")]
+        for name, cells in row.findall(SECTIONS["Every kind of corpus"])
+    }
+    assert len(shown) == 7
+    assert shown == by_set
