@@ -395,7 +395,7 @@ def sdk_names() -> str:
         if inspect.isclass(value) or inspect.isfunction(value):
             parts += [f"### {name}\n", _class(value)] if inspect.isclass(value) else [_callable(3, name, value)]
         else:
-            shown = re.sub(r"\b(?:typing|collections\.abc|hlgraph(?:\.\w+)*)\.", "", str(value))
+            shown = re.sub(r"\b(?:typing|collections\.abc|hlgraph(?:\.\w+)*)\.|(?<=pathlib\.)_local\.", "", str(value))
             types.append((f"`{name}`", f"`{shown}`".replace("|", "\\|")))
     return "\n".join([*parts, "### Names for types\n", _table(("name", "type"), types)])
 

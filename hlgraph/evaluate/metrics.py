@@ -147,18 +147,18 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     return groups
 
 
-# Measures of rankings by ir-measures (extra ``eval``): nDCG, AP, RR, P, R, Success and Rprec, with or without a cutoff.
+# Measures of rankings by ir-measures (extra ``eval``): nDCG, AP, RR, P, R and Success at a cutoff; nDCG, AP, RR, Rprec of all.
 #
 # References
 # ----------
 # MacAvaney, Macdonald, Ounis: Streamlining Evaluation with ir-measures. ECIR (2022).
 
 
-FAMILIES = ("nDCG", "AP", "RR", "P", "R", "Success", "Rprec")
+_CUT, _WHOLE = ("nDCG", "AP", "RR", "P", "R", "Success"), ("nDCG", "AP", "RR", "Rprec")
+FAMILIES = tuple(dict.fromkeys(_CUT + _WHOLE))
 """The supported measures; all are shares from 0 to 1 and need no graded relevance."""
-
-
 _LIST = ", "
+_NAME = re.compile(rf"({'|'.join(_CUT)})@([1-9]\d{{0,5}})|({'|'.join(_WHOLE)})", re.ASCII)
 
 
 def check_names(names: Sequence[str], *, others: Sequence[str] = ()) -> None:
@@ -222,17 +222,13 @@ def ranked_measures(names: Sequence[str], judged: Sequence[Judged]) -> NDArray[n
 def _measure(name: str, others: Sequence[str] = ()) -> Measure:
     with needs_extra("eval", f"the measure {name}"):
         import ir_measures
-    family = name.partition("@")[0]
-    if family in FAMILIES:
-        try:
-            return ir_measures.parse_measure(name)
-        except (NameError, ValueError, SyntaxError) as error:
-            raise UnknownNameError(
-                f"no measure {name!r}: {error}; give one such as nDCG@10, AP, RR or Success@5"
-            ) from error
+    # The parser of ir-measures accepts cutoffs that its measures cannot take, and uses what Python 3.14 has removed.
+    if match := _NAME.fullmatch(name):
+        measure: Measure = getattr(ir_measures, match[1] or match[3])
+        return measure @ int(match[2]) if match[2] else measure
     raise UnknownNameError(
-        f"no measure {name!r}; give one of {', '.join(FAMILIES)}, with or without @k, such as nDCG@10"
-        f"{f', or of answers: {_LIST.join(others)}' if others else ''}"
+        f"no measure {name!r}; give one such as nDCG@10, with @k from 1 to 999999 ({_LIST.join(_CUT)}) or without "
+        f"({_LIST.join(_WHOLE)}){f', or of answers: {_LIST.join(others)}' if others else ''}"
     )
 
 

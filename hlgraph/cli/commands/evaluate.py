@@ -90,7 +90,7 @@ Metrics = Annotated[
     str,
     option(
         "NAMES",
-        "Further measures, separated by commas: nDCG, AP, RR, P, R, Success, Rprec, with @k or without, such as "
+        "Further measures, separated by commas: nDCG, AP, RR, P, R, Success with @k; nDCG, AP, RR, Rprec without; such as "
         "nDCG@10,RR; with --answers also ROUGE-1, ROUGE-2, ROUGE-L, BLEU, BLEU-1, token_recall, accuracy (of questions with "
         "options).",
     ),

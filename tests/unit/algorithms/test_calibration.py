@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -102,8 +103,24 @@ _NAMES = [f"{word} {second}" for at, word in enumerate(_WORDS) for second in _SE
 _QUESTION = "bab ax"
 
 
+_OPEN = contextlib.ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """The stores of a test are closed after it."""
+    with _OPEN:
+        yield
+
+
+def _opened(folder: Path) -> Stores:
+    opened = open_stores(f"hlgraph://{folder}")
+    _OPEN.enter_context(opened.closing)
+    return opened.stores
+
+
 def _ingested(folder: Path, embedder: Embedder, names: Sequence[str] = _NAMES, *, at_once: int = 150) -> Stores:
-    stores = open_stores(f"hlgraph://{folder}").stores
+    stores = _opened(folder)
     documents = [
         Document(f"doc:{start:03}", "\n".join(names[start : start + at_once]))
         for start in range(0, len(names), at_once)
@@ -117,8 +134,8 @@ def test_an_emptied_graph_beside_filled_vectors_is_refused_until_they_are_repair
     """Entities whose rows were left counted as known, and got no synonyms."""
     steps = pipeline.Steps(WholeChunker(), RuleExtractor(_lines), WordEmbedder())
     documents = [Document("doc:1", "harbour mill of orne\nthe harbour mill of orne\nbridge\n")]
-    vectors = open_stores(f"hlgraph://{tmp_path}/vectors").stores.vectors
-    first, second = (Stores(open_stores(f"hlgraph://{tmp_path}/{name}").stores.graph, vectors) for name in "ab")
+    vectors = _opened(tmp_path / "vectors").vectors
+    first, second = (Stores(_opened(tmp_path / name).graph, vectors) for name in "ab")
     pipeline.ingest(documents, "c", stores=first, steps=steps)
     pipeline.ingest(documents, "other", stores=second, steps=steps)
     with pytest.raises(StoreError, match="hlgraph reconcile --repair --corpus c"):

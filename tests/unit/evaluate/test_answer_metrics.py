@@ -58,7 +58,9 @@ def _squad_f1(prediction: str, gold: str) -> float:
 @given(_TEXTS, st.lists(_TEXTS, min_size=1, max_size=3))
 @example("", ["the", "river"])
 def test_f1_is_that_of_squad_over_the_best_gold_answer(answer: str, golds: list[str]) -> None:
-    wanted = list(filter(normalised, golds)) or [""]  # SQuAD 2.0 drops gold answers without a word where others have one
+    wanted = list(filter(normalised, golds)) or [
+        ""
+    ]  # SQuAD 2.0 drops gold answers without a word where others have one
     assert f1(answer, golds) == pytest.approx(max(_squad_f1(answer, gold) for gold in wanted))
     assert exact_match(answer, golds) == float(normalised(answer) in [normalised(gold) for gold in wanted])
     assert exact_match(answer, golds) <= f1(answer, golds) <= 1

@@ -41,10 +41,19 @@ def test_order_wins_over_ties_and_a_repeated_id_counts_once() -> None:
     assert ranked_measures(["RR"], []).shape == (0, 1)
 
 
-@pytest.mark.parametrize("name", ["recall", "nDCG@x", "ERR@10", "nDCG@10; import os", ""])
+@pytest.mark.parametrize(
+    "name",
+    ["recall", "nDCG@x", "nDCG@", "P", "R", "Success", "Rprec@5", "P@05", "P@1.5", "ERR@10", "nDCG@10; import os", ""],
+)
 def test_an_unknown_measure_is_named(name: str) -> None:
-    with pytest.raises(UnknownNameError, match="nDCG@10"):
+    with pytest.raises(UnknownNameError, match=r"no measure .*nDCG@10"):
         check_names([name])
+
+
+def test_every_measure_that_is_accepted_can_be_computed() -> None:
+    names = ["nDCG", "AP", "RR", "Rprec", *(f"{name}@3" for name in ("nDCG", "AP", "RR", "P", "R", "Success"))]
+    check_names(names)
+    assert ranked_measures(names, [(["a", "b", "c"], {"a", "b", "c"})]).tolist() == [[1.0] * len(names)]
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

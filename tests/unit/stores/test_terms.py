@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -34,7 +35,7 @@ def test_stems(word: str, expected: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def porter() -> Callable[[str], str]:
+def porter() -> Iterator[Callable[[str], str]]:
     """The stemmer of SQLite."""
     database = sqlite3.connect(":memory:", isolation_level=None)
     database.execute("CREATE VIRTUAL TABLE one USING fts5 (words, tokenize = 'porter unicode61')")
@@ -45,7 +46,8 @@ def porter() -> Callable[[str], str]:
         database.execute("INSERT INTO one (words) VALUES (?)", (word,))
         return str(database.execute("SELECT term FROM stems").fetchone()[0])
 
-    return stemmed
+    with contextlib.closing(database):
+        yield stemmed
 
 
 _ENDED = st.builds(
