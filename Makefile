@@ -21,6 +21,7 @@ COMPAT_STATE := .hlgraph/compat
 ROLES_STATE := .hlgraph/roles
 BENCH_STATE := .hlgraph/bench
 MUTANTS := .hlgraph/mutants
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hlgraph
 NOTEBOOKS_STATE := .hlgraph/notebooks
 SBOM := .hlgraph/sbom.cdx.json
 # The extra align brings torch, several gigabytes: a virtual environment of its own, in which all else is that of `make setup`.
@@ -110,8 +111,9 @@ lint: setup
 	$(RUN)/ruff format --check
 	$(RUN)/ruff check
 
+# A clean clone has no cache of its own; what an earlier one found about equal files holds.
 types: setup
-	$(RUN)/mypy $(if $(CI),--cache-dir=/dev/null)
+	$(RUN)/mypy $(if $(CI),--cache-dir=$(CACHE)/mypy)
 
 architecture: setup
 	$(RUN)/pytest -q tests/unit/house/test_architecture.py tests/unit/house/test_architecture_imports.py

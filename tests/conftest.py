@@ -418,7 +418,8 @@ def _mend(folder: Path) -> str:
 def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache file with the vectors of the samples by the local model.
 
-    They are embedded once per run, by whichever process needs them first: that takes 15 seconds of a processor.
+    They are embedded once per run, by whichever process needs them first: that takes 15 seconds of a processor, where no
+    earlier run has left them.
     """
     import hlgraph
     from hlgraph.models.cache import CACHE_FILE
@@ -426,13 +427,17 @@ def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    done, unfinished = run / "sample-vectors", run / "sample-vectors.new"
+    done, unfinished, earlier = run / "sample-vectors", run / "sample-vectors.new", cache.root() / "sample-vectors.db"
     with FileLock(run / "sample-vectors.lock"):
         if not done.exists():
             shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            if earlier.exists():
+                shutil.copy(earlier, unfinished / CACHE_FILE)
             settings = Settings(store=f"hlgraph://{unfinished}/store", models=ModelSettings(cache=str(unfinished)))
             with hlgraph.connect(settings) as graph:
                 graph.ingest([REPOSITORY / "hlgraph" / "samples"])
+            shutil.copy(unfinished / CACHE_FILE, earlier.with_suffix(f".{os.getpid()}")).replace(earlier)
             unfinished.rename(done)
     return done / CACHE_FILE
 
