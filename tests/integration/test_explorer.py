@@ -96,6 +96,7 @@ def opened(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     context = browser.new_context(base_url=url, reduced_motion="reduce", **options)
     page = context.new_page()
     page.set_default_timeout(15_000)
+    expect.set_options(timeout=15_000)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))
