@@ -66,6 +66,12 @@ class AlignedTable(NamedTuple):
     head: list[str]
     rows: list[tuple[int, list[str]]]
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether all columns have labels, and all rows two values: it is no text in columns."""
+        rows = [cells[1:] for _, cells in self.rows if any(cells[1:])]
+        return all(self.head[1:]) and all(sum(map(is_value, cells)) > 1 for cells in rows)
+
 
 class Field(NamedTuple):
     """Words that stand together in a line, and where, in characters or points."""
@@ -179,34 +185,6 @@ def has_short_lines(text: str) -> bool:
     return False
 
 
-def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> str:
-    r"""The text of a page that is laid out with spaces: tables become Markdown, other lines get single spaces.
-
-    Parameters
-    ----------
-    text : lines as they are laid out, with spaces for the distances between words
-    has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
-    unit : width of a character, in places of the layout, default 1
-
-    Returns
-    -------
-    str
-        Empty if the page has no table, or has text in columns, whose lines belong to different sentences.
-
-    Examples
-    --------
-    >>> print(with_markdown("Sales  of  us\n            2023   2022\nRevenue    5,234  4,900\nCosts         12     10"))
-    Sales of us
-    <BLANKLINE>
-    |  | 2023 | 2022 |
-    | --- | --- | --- |
-    | Revenue | 5,234 | 4,900 |
-    | Costs | 12 | 10 |
-    """
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return woven(lines, tables_in(lines, has_numbers=has_numbers, unit=unit))
-
-
 def tables_in(
     lines: Sequence[str],
     *,
@@ -214,12 +192,13 @@ def tables_in(
     unit: float = 1,
     is_marked: Callable[[str], bool] = lambda _: False,
 ) -> list[AlignedTable]:
-    """The tables of a page that is laid out with spaces, from top to bottom; none if it has text in columns.
+    """The tables of a page that is laid out with spaces, from top to bottom.
 
     Parameters
     ----------
-    lines : lines that are not blank
-    has_numbers, unit : see :func:`with_markdown`
+    lines : lines that are not blank, with spaces for the distances between words
+    has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
+    unit : width of a character, in places of the layout, default 1
     is_marked : whether a line is printed as the header of a table is, in bold; default never
     """
     tables: list[AlignedTable] = []
@@ -232,10 +211,19 @@ def tables_in(
             table = None
         tables += [table] if table else []
         at = table.first + table.size if table else at + 1
+    return tables
+
+
+def has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
+    """Whether the lines around the tables of a page are those of text in columns, which belong to different sentences.
+
+    Parameters
+    ----------
+    lines, tables : those of :func:`tables_in`
+    """
     inside = {number for table in tables for number in range(table.first, table.first + table.size)}
     prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
-    in_columns = sum(_GAP.search(line) is not None for line in prose)
-    return [] if in_columns > max(2, len(prose) * _MOST_IN_COLUMNS) else tables
+    return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
 
 
 def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
@@ -245,6 +233,17 @@ def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
     ----------
     lines : lines that are not blank
     tables : what :func:`tables_in` finds in them
+
+    Examples
+    --------
+    >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
+    >>> print(woven(lines, tables_in(lines)))
+    Sales of us
+    <BLANKLINE>
+    |  | 2023 | 2022 |
+    | --- | --- | --- |
+    | Revenue | 5,234 | 4,900 |
+    | Costs | 12 | 10 |
     """
     if not tables:
         return ""
@@ -252,13 +251,14 @@ def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
     at = 0
     for table in tables:
         parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
-        parts.append(_markdown(table))
+        parts.append(table_markdown(table))
         at = table.first + table.size
     parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
     return "\n\n".join(part for part in parts if part)
 
 
-def _markdown(table: AlignedTable) -> str:
+def table_markdown(table: AlignedTable) -> str:
+    """A table of aligned columns as Markdown."""
     rows, _ = _in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
     head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
     return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))

@@ -49,7 +49,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.pdf_tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
-    :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
+    :func:`hlgraph.read.tables.tables_in`. Pages with text in columns, and pages whose layout lacks some of the text,
     keep the order in which they are drawn.
 
     Parameters

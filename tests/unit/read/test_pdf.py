@@ -187,8 +187,18 @@ def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> N
     prose = [[(60.0, f"left words {number} go on"), (330.0, f"right words {number} go on")] for number in range(8)]
     plain = only(tmp_path / "a.pdf", placed(*prose, *TABLE))
     assert isinstance(plain, Document)
-    assert "|" not in plain.text
-    assert plain.text.index("left words 0") < plain.text.index("right words 0")
+    assert plain.text.index("left words 0") < plain.text.index("right words 0") < plain.text.index("| Goods | 5,234 |")
+
+
+def test_the_two_sides_of_a_letterhead_do_not_cost_the_items_their_labels(tmp_path: Path) -> None:
+    sides = [("Malerei Huber", "Invoice no.: 2024-117"), ("Ringstrasse 5", "Date: 12 March"), ("4020 Linz", "Page 1")]
+    letterhead = [[(60.0, left), (400.0, right)] for left, right in sides]
+    items = [("Pos", "Description", "Qty", "Price"), ("1", "Painting", "46", "12.50"), ("2", "Scaffold", "2", "80.00")]
+    rows = [list(zip((60.0, 100.0, 300.0, 400.0), row, strict=True)) for row in items]
+    document = only(tmp_path / "a.pdf", placed(*letterhead, *rows, [(60.0, "Payable within 14 days.")]))
+    assert (
+        "| Pos | Description | Qty | Price |\n| --- | --- | --- | --- |\n| 1 | Painting | 46 | 12.50 |" in document.text
+    )
 
 
 @pytest.mark.parametrize("layout", ["", "2023 2022", RuntimeError("broken")])
@@ -250,6 +260,23 @@ def test_a_ruled_table_becomes_rows_with_labels_and_spans_stay_exact(tmp_path: P
     first, _ = cells(found.text)
     assert (first.row, first.column) == ("P-100, ACME", "Bar")
     assert found.text[first.start : first.end] == "| P-100 | ACME | 40 |"
+
+
+def test_a_table_in_one_of_two_columns_of_text_stays_in_that_column(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    for x, side in ((60, "left"), (320, "right")):
+        for at in range(20):
+            if side == "right" or at not in range(6, 12):
+                canvas.drawString(x, 760 - 14 * at, f"The {side} column has line {at}")
+            elif at == 6:
+                table = Table(PUMPS[:2], style=[("GRID", (0, 0), (-1, -1), 1, "black")])
+                table.wrapOn(canvas, 200, 200)
+                table.drawOn(canvas, 60, 610)
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    order = ["left column has line 5", "| Pump |", "left column has line 12", "right column has line 0"]
+    assert sorted(order, key=found.text.index) == order
 
 
 def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:
