@@ -464,7 +464,7 @@ class _Page:
         return "\n".join(" ".join(words[at].text for at in row) for _, row in rows)
 
     def drawn(self, tables: Iterable[tuple[_Box, str]]) -> list[tuple[str, bool]]:
-        """The text in the order in which it is drawn, with tables in the places of their characters; each with whether it is a table.
+        """The text in the order in which it is drawn, with tables in the places of their characters, and whether each part is one.
 
         A table whose characters are not drawn one after the other stays text.
 
