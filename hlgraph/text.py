@@ -613,11 +613,13 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
 
 
 class _Open(NamedTuple):
-    """A line that later blocks rest on: its indentation, its kind (lead, item, term), and its text, empty for a sentence."""
+    """A line that later blocks rest on: its indentation, its kind (lead, item, term), and its text, empty for a sentence; and the
+    mark of an item that introduces items below it without being less indented."""
 
     indent: int
     kind: str
     text: str
+    mark: str = ""
 
 
 _NO_TERM = _Open(0, "", "")
@@ -641,12 +643,13 @@ class Context:
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[_Open] = []  # what the next block may rest on, by indentation
-        self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
+        self._marks: dict[int, str] = {}  # mark of the last item with an indentation
         self._short = _NO_TERM  # the last block, if it may be the term or the title of an indented one
         self._rows: list[str] = []  # the first two of the table
         self._clause: re.Match[str] | None = None  # the number of the last paragraph that is no part of a list
         self._fence = ""  # the line that opens the code, below its lead-in
         self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
+        self._depth, self._listed = 0, ""  # of the last paragraph, and the lead-in of a quoted list
 
     def above(self, block: Block) -> str:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
@@ -666,7 +669,7 @@ class Context:
         if block.kind is BlockKind.PROSE:
             return self._above_part(block, line) or self._above_prose(block, line)
         if block.kind is BlockKind.HEADING:
-            self._open, self._markers, self._writers, self._short = [], {}, {}, _NO_TERM
+            self._open, self._marks, self._writers, self._short = [], {}, {}, _NO_TERM
         elif lead := self._lead():  # a rule
             self._open.remove(lead)
         return ""
@@ -677,15 +680,26 @@ class Context:
     def _above_item(self, block: Block, line: str) -> str:
         column = self._column(block)
         indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
-        marker = _marker_kind(line)
+        mark, last = line.split(maxsplit=1)[0], self._marks.get(indent, "")
+        is_same = not last or _marker_kind(mark, last) == _marker_kind(last)
+        above = self._open[-1] if self._open else _NO_TERM
+        over = [at for at, each in enumerate(self._open) if each.mark and each.indent == indent - 1]
         lead = self._lead()
-        if lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
+        if (
+            over
+            and not is_same
+            and _marker_kind(mark, self._open[over[0]].mark) == _marker_kind(self._open[over[0]].mark)
+        ):
+            del self._open[over[0] :]  # the item after the one that introduced these
+        elif not is_same and above.kind == "item" and above.indent == indent and _introduces(above.text.strip(), line):
+            self._open[-1] = above._replace(indent=indent - 1, kind="lead", mark=last)
+        elif lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
             self._open.pop()  # of the page before
         elif lead and lead.indent >= indent and is_lead(lead.text.strip()):
             self._open[-1] = lead._replace(indent=indent - 1)  # of a first line that is indented
-        elif block.is_loose and not lead and self._markers.get(indent, marker) != marker:
+        elif block.is_loose and not lead and not is_same:
             self._open = [each for each in self._open if each.kind == "term"]  # another list
-        self._markers[indent] = marker
+        self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
         above = "".join(each.text for each in self._open)
         self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
@@ -714,7 +728,7 @@ class Context:
         words = (", " if is_short else " ").join(lines)
         term = f"{before}{words}\n\n" if (is_short or is_title) and "  " not in words else ""
         self._short = _Open(column, "short" if is_short else "", term)
-        self._markers = {}
+        self._marks = {}
         self._clause = _CLAUSE_NUMBER.match(line)
         return written or f"{above}{before}"
 
@@ -733,13 +747,18 @@ class Context:
         return lead if is_part or is_below else ""
 
     def _above_quotation(self, line: str) -> str:
-        """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
-        depth = line[: len(line) - len(line.lstrip("> \t"))].count(">")
+        """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep; and the
+        lead-in of a quoted list."""
+        marks = line[: len(line) - len(line.lstrip("> \t"))]
+        depth, last, self._depth = marks.count(">"), self._depth, marks.count(">")
         kept = {level: each for level, each in self._writers.items() if (level <= depth or _WRITTEN.search(each))}
-        if depth and (lead := self._lead()) and is_lead(lead.text.strip()):
-            kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead.text}
+        lead = each.text if (each := self._lead()) and is_lead(each.text.strip()) else ""
+        if lead and depth > last:
+            kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead}
+        self._listed = (lead or self._listed) if depth == last and ITEM.match(line, len(marks)) else ""
         self._writers = kept
-        return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
+        is_writer = is_lead(line) and _WRITTEN.search(line)
+        return "" if is_writer or not depth else f"{kept.get(depth, '')}{self._listed}"
 
     def _above_code(self, line: str, lead: str) -> str:
         fence, self._rows = self._fence, []
@@ -923,9 +942,20 @@ def _joined(lines: str) -> str:
     return _WRAP.sub(" ", lines) if "\n" in lines else lines
 
 
-def _marker_kind(line: str) -> str:
-    first = line.lstrip("(")[0]
-    return "1" if first.isdigit() else "a" if first.isalpha() else first
+def _marker_kind(mark: str, last: str = "") -> str:
+    """The kind of the mark of an item: "i" of a Roman numeral, unless ``last``, the mark before, is the letter before it."""
+    bare = mark.strip("().")
+    if not bare[:1].isalnum():
+        return mark[0]
+    is_letter = len(bare) == 1 and last.strip("().") == chr(ord(bare) - 1)
+    kind = "1" if bare[0].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"
+    return f"{mark[: mark[0] == '(']}{kind}"
+
+
+def _introduces(item: str, line: str) -> bool:
+    """Whether an item introduces one with another mark that is as indented: "(2) The flat has:" and "- two rooms"."""
+    words = line.split(maxsplit=1)[-1]
+    return is_lead(item) or (item[:1] not in {*"-+*•"} and bool(item) and _is_open(item) and not words[0].isupper())
 
 
 def _is_parent(line: str) -> bool:

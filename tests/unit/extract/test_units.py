@@ -712,6 +712,34 @@ def test_a_sentence_goes_on_over_a_page_and_a_french_quotation_keeps_its_end() -
 
 def test_the_items_of_a_quoted_list_carry_its_lead_in() -> None:
     assert texts("> Never:\n> - open it\n> - touch it") == ["Never: open it", "Never: touch it"]
+    quoted = f"{WRITER}\n\n> We need:\n> - oil\n> - rope\n\n> Kim\n\n> Details:\n\n> The hall is open."
+    needs = f"{WRITER} We need:"
+    assert texts(quoted) == [
+        f"{needs} oil",
+        f"{needs} rope",
+        f"{WRITER} Kim",
+        f"{WRITER} Details:",
+        f"{WRITER} The hall is open.",
+    ]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("inner", ["- {}\n- {}", "(i) {}\n(ii) {}", "1. {}\n2. {}", "• {}\n• {}"])
+@pytest.mark.parametrize(("first", "last"), [("(a)", "(b)"), ("(2)", "(3)"), ("h)", "i)")])
+def test_an_item_introduces_a_list_with_other_marks_that_is_as_indented(
+    first: str, last: str, inner: str, between: str
+) -> None:
+    lead = "The flat has the following rooms:"
+    lines = [f"{first} {lead}", *inner.format("two bedrooms;", "a kitchen.").split("\n"), f"{last} It is dry."]
+    assert texts(between.join(lines)) == [f"{lead} two bedrooms;", f"{lead} a kitchen.", "It is dry."]
+
+
+def test_an_item_that_is_no_sentence_introduces_the_clauses_that_end_it() -> None:
+    assert texts("(2) The deposit is\n\na) 900 euros;\n\nb) less otherwise.") == [
+        "The deposit is: 900 euros;",
+        "The deposit is: less otherwise.",
+    ]
+    assert texts("1. Buy milk\n- Call Tom") == ["Buy milk", "Call Tom"]
 
 
 @pytest.mark.parametrize("colon", [":", ""])
