@@ -92,6 +92,13 @@ _NUMBERED = _names(
     scheme chapter section part appendix annex article step rule example kapitel abschnitt teil anhang chapitre partie annexe
     capítulo sección parte anexo capitolo hoofdstuk deel"""
 )
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|figura|tabella|tabela|tabel|figuur|chart)"
+    r"\s\d+(?:[.-]\d+)*[.:]?(?:\s.{0,200})?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What stands above a table or below a picture: its number and what it shows."""
+
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
@@ -682,7 +689,7 @@ class Context:
         indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
         mark, last = line.split(maxsplit=1)[0], self._marks.get(indent, "")
         is_same = not last or _marker_kind(mark, last) == _marker_kind(last)
-        above = self._open[-1] if self._open else _NO_TERM
+        parent = self._open[-1] if self._open else _NO_TERM
         over = [at for at, each in enumerate(self._open) if each.mark and each.indent == indent - 1]
         lead = self._lead()
         if (
@@ -691,8 +698,10 @@ class Context:
             and _marker_kind(mark, self._open[over[0]].mark) == _marker_kind(self._open[over[0]].mark)
         ):
             del self._open[over[0] :]  # the item after the one that introduced these
-        elif not is_same and above.kind == "item" and above.indent == indent and _introduces(above.text.strip(), line):
-            self._open[-1] = above._replace(indent=indent - 1, kind="lead", mark=last)
+        elif (
+            not is_same and parent.kind == "item" and parent.indent == indent and _introduces(parent.text.strip(), line)
+        ):
+            self._open[-1] = parent._replace(indent=indent - 1, kind="lead", mark=last)
         elif lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
             self._open.pop()  # of the page before
         elif lead and lead.indent >= indent and is_lead(lead.text.strip()):

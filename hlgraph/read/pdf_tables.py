@@ -311,10 +311,12 @@ def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
         (left, top, _, bottom), (_, other_top, right, other_bottom) = (_box(page, at) for at in (first, last))
         height = min(abs(top - bottom), abs(other_top - other_bottom)) or 1.0
         is_wide = right - left > _WIDE * height * len(shown) and len(shown) > 1
-        parts = _parts_of_line(page, shown, first, height) if is_wide else ()
+        sides = _sides_of_line(page, shown, first, height) if is_wide else ()
+        is_labelled = bool(sides) and _LABELLED.match(sides[1]) is not None and not is_value(sides[0])
+        parts = sides if is_labelled or any(map(is_page_number, sides)) else ()
         is_bold = len(shown) <= _LONGEST_BOLD and _is_bold(page, first) and _is_bold(page, last)
         whole = clean(_CONTROL.sub("", shown + (match[2] or "")))
-        yield PrintedLine(" ".join(_spelled(whole).split()), height, is_bold, top, parts)
+        yield PrintedLine(" ".join(_spelled(whole).split()), height, is_bold, top, parts, bool(sides))
 
 
 _LONGEST_BOLD = 100
@@ -337,16 +339,12 @@ def _is_bold(page: PdfTextPage, at: int) -> bool:
     return _BOLD.search(name.value) is not None or raw.FPDFText_GetFontWeight(page.raw, at) >= _LEAST_BOLD
 
 
-def _parts_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
-    """Two texts on one line with a wide gap between them, if the right one has a label or one is the number of the page."""
+def _sides_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
+    """Two texts on one line with a wide gap between them; none without such a gap, or with several."""
     boxes = [_box(page, first + at) for at in range(len(shown))]
     ends = [at for at, sign in enumerate(shown) if not sign.isspace()]
     gaps = [right for left, right in pairwise(ends) if boxes[right][0] - boxes[left][2] > _LEAST_GAP * height]
-    if len(gaps) != 1:
-        return ()
-    parts = shown[: gaps[0]].strip(), shown[gaps[0] :].strip()
-    is_labelled = _LABELLED.match(parts[1]) is not None and not is_value(parts[0])
-    return parts if is_labelled or any(map(is_page_number, parts)) else ()
+    return (shown[: gaps[0]].strip(), shown[gaps[0] :].strip()) if len(gaps) == 1 else ()
 
 
 _PDFIUM = Lock()  # pdfium is not made for threads

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
 from hlgraph.text import (
+    CAPTION,
     ITEM,
     STRUCK,
     Block,
@@ -234,14 +235,15 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
     rows: list[Block] = []
     code: list[Block] = []
     above = ""  # the last sentence of the block above
+    caption = ""
     context = Context(text)
     has_words = len(_WORD_BEGINS.findall(text)) > 1
     for block in blocks(text):
         lead = context.above(block)
         is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
         if rows and (not is_row or block.is_loose):
-            yield from ((unit, "", 0) for unit in _table(text, rows, heading))
-            rows = []
+            yield from ((unit, "", 0) for unit in _table(text, rows, caption or heading))
+            rows, caption = [], ""
         if code and block.kind is not BlockKind.CODE:
             yield from _code(text, code, heading, above)
             code, above = [], ""
@@ -263,7 +265,9 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
                 else:
                     yield unit, lead, 0
                 above = unit.text
-    yield from ((unit, "", 0) for unit in _table(text, rows, heading))
+            written = text[block.start : block.end]
+            caption = " ".join(plain(written).split()) if CAPTION.fullmatch(written.strip("*_ ")) else ""
+    yield from ((unit, "", 0) for unit in _table(text, rows, caption or heading))
     yield from _code(text, code, heading, above)
 
 

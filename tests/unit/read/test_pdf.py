@@ -19,7 +19,14 @@ from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import in_reading_order, rejoined, with_bullets, without_running_lines
+from hlgraph.read.print_order import (
+    PrintedLine,
+    in_reading_order,
+    rejoined,
+    with_bullets,
+    with_headings,
+    without_running_lines,
+)
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
@@ -188,6 +195,30 @@ def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> N
     plain = only(tmp_path / "a.pdf", placed(*prose, *TABLE))
     assert isinstance(plain, Document)
     assert plain.text.index("left words 0") < plain.text.index("right words 0") < plain.text.index("| Goods | 5,234 |")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_heading"),
+    [
+        ("Opening hours", True),
+        ("Notes on the method", True),
+        ("Table of fees", True),
+        ("Note", False),
+        ("WARNING", False),
+        ("Figure 3.2. The lock", False),
+        ("Table 1: Fees in euros", False),
+        ("Abb. 4 Die Schleuse", False),
+    ],
+)
+def test_captions_and_the_words_above_a_box_head_no_text(line: str, is_heading: bool) -> None:
+    printed = [PrintedLine(line, 12, True, 700), *(PrintedLine("It is open.", 10, False, 680 - at) for at in (0, 12))]
+    [page] = with_headings([f"{line}\nIt is open.\nIt is open."], [printed])
+    assert page.startswith("# ") == is_heading
+
+
+def test_the_header_of_a_table_that_stands_on_several_pages_heads_no_text() -> None:
+    printed = [[PrintedLine("Item Use", 12, True, 700, (), True), PrintedLine("A pump", 10, False, 680)]] * 2
+    assert with_headings(["Item Use\nA pump"] * 2, printed) == ["Item Use\n\nA pump"] * 2
 
 
 def test_the_two_sides_of_a_letterhead_do_not_cost_the_items_their_labels(tmp_path: Path) -> None:
