@@ -32,7 +32,7 @@ _VALUE = re.compile(
 )
 _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
-_MOST_HEADS = 4
+_MOST_HEADS, _MOST_NOTES = 4, 8  # rows above those of a table
 _MOST_COLUMNS = 30  # whose labels may span
 _CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
 _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
@@ -744,8 +744,11 @@ class Grid:
             first += 1
         pairs = _pairs_above(full[first:])
         about = _line(full[first]) if pairs else ""
-        first += pairs
-        self.captions = [*dict.fromkeys(_line(row) for row in full[:first])]
+        notes = 0 if pairs else _notes_above(full[first:])
+        captions = [_line(row) for row in full[: first + pairs]]
+        first += pairs + notes
+        captions += [cell.text for row in full[first - notes : first] for cell in _texts(row)]
+        self.captions = [*dict.fromkeys(captions)]
         filled = [at for at in range(width) if any(row[at].text for row in full)]
         form = [[row[at] for at in filled] for row in full[first:]]
         is_form = _is_form(form) and not any(cell.is_head for row in form for cell in row[1::2])
@@ -767,6 +770,8 @@ class Grid:
         """The captions, the table and the notes, with empty lines between; empty without text."""
         if not self.rows and any(self.head):  # a header alone
             return "\n\n".join([*self.captions, _barred(self.head), *self.notes])
+        if len(self.rows) == 1 and not any(self.head) and _are_notes(self.rows[0]):
+            return "\n\n".join([*self.captions, *filter(None, self.rows[0]), *self.notes])
         lines = [_barred(self.head), "|" + " --- |" * len(self.head), *map(_barred, self.rows)] if self.rows else []
         return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
 
@@ -780,11 +785,38 @@ def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
     produced : counts the cells
     """
     parts: list[str] = []
-    for table in side_by_side(rows):
+    for table in chain.from_iterable(map(_one_below_the_other, side_by_side(rows))):
         first = min(cell.column or 0 for row in table for cell in row)
-        moved = [[cell._replace(column=(cell.column or 0) - first) for cell in row] for row in table]
+        moved = [
+            [
+                cell._replace(column=(cell.column or 0) - first, is_head=cell.is_head and at < _MOST_HEADS)
+                for cell in row
+            ]
+            for at, row in enumerate(table)
+        ]
         parts.append(Grid(moved, produced=produced).markdown())
     return "\n\n".join(parts)
+
+
+def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequence[Cell]]]:
+    """The tables of neighbouring rows without a blank row between them: one begins with the lines above a row of labels.
+
+    Such a row stands above data, and is marked or begins as the header of the table above does.
+    """
+    starts = [0]
+    header: Sequence[Cell] = ()
+    last: Sequence[Cell] = ()
+    above = 0  # the first of the lines above a row
+    for at, (row, below) in enumerate(pairwise(rows)):
+        if len(row) > 1:
+            is_marked = all(cell.is_head for cell in row) and not all(cell.is_head for cell in last)
+            is_header = len(row) > 2 and not any(map(_is_datum, row)) and any(map(_is_datum, below))
+            if header and is_header and (is_marked or row[0].text == header[0].text):
+                starts.append(above)
+            if is_header or not header:
+                header = row
+            last, above = row, at + 1
+    return [rows[start:end] for start, end in pairwise([*starts, len(rows)])]
 
 
 def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
@@ -890,6 +922,33 @@ def _pairs_above(table: Sequence[Sequence[Cell]]) -> int:
     has_values = any(map(_is_datum, chain.from_iterable(rows)))
     are_named = all(row[0].text.endswith(":") for row in table[:size])
     return size if rows and has_labels and (are_named or (has_values and size > 1)) else 0
+
+
+def _notes_above(table: Sequence[Sequence[Cell]]) -> int:
+    """How many rows with gaps, such as notes, stand above a full row of different labels, below which are columns of data."""
+    first = table[0] if table else ()
+    is_spanned = any(left is right and left.text for left, right in pairwise(first))
+    if is_spanned or all(cell.text for cell in first) or any(cell.is_head for cell in first):
+        return 0
+    for at, row in enumerate(table[: _MOST_NOTES + 1]):
+        if any(map(_is_datum, row)):
+            return 0
+        if len({cell.text for cell in _texts(row)}) == len(row):
+            columns = zip(*table[at + 1 :], strict=True)
+            count = sum(2 * sum(map(_is_datum, column)) > len(column) for column in columns)
+            return at if len(row) >= _FEWEST_COLUMNS and count > 1 else 0
+    return 0
+
+
+def _are_notes(row: Sequence[str]) -> bool:
+    """Whether the texts of a row that stands alone are no name and its values."""
+    name, *others = [*filter(None, row)] or [""]
+    return (
+        len(name.split()) > _MOST_NAME_WORDS and not name.endswith(":") and not any(map(_is_datum, map(Cell, others)))
+    )
+
+
+_MOST_NAME_WORDS = 4
 
 
 def _joined(column: Iterable[Cell]) -> str:
