@@ -71,6 +71,17 @@ def is_title_line(text: str) -> bool:
     )
 
 
+def title_line(text: str, level: int) -> str:
+    """The heading that a line in bold is.
+
+    Parameters
+    ----------
+    text : the line
+    level : the level of the last heading above it
+    """
+    return heading(text.removeprefix("- "), level + 1)
+
+
 def slide_title(page: str) -> str:
     """The title of a slide; empty if it has none.
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, slide_title
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
+from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, slide_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
@@ -74,8 +74,10 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         )
     produced = Produced(origin, len(data), options.max_bytes)
     _strike(content, body)
+    named = _mark_headings(body, content, styles) if kind == "odt" else ""
     flow = Flow(body, produced, blocks={**_BLOCKS, "list": _Lists(content, styles).read}, inlines=_INLINES)
     title, metadata = _properties(flow, about)
+    title = title or named
     if kind == "odp":
         pages = [produced.add(clean(_BREAK.join(filter(None, _slide(flow, page))))) for page in below(body, "page")]
         metadata["slides"] = len(pages)
@@ -158,7 +160,52 @@ def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, Metada
         metadata["created"] = values["creation-date"]
     if keywords := tuple(filter(None, (clean(flow.text(each)) for each in children(meta, "keyword")))):
         metadata["keywords"] = keywords
-    return clean_title(values["title"]), metadata
+    return given_title(clean_title(values["title"])), given_properties(metadata)
+
+
+def _mark_headings(body: Element, *roots: Element | None) -> str:
+    """Make headings of the paragraphs of the style Title, and of short lines in bold above other text; and the first such title."""
+    styles = {attribute(each, "name"): each for root in roots if root is not None for each in below(root, "style")}
+    title, level = "", 1
+    for parent in (body, *below(body, "section")):
+        elements = [each for each in parent if tag_of(each) in ("h", "list", "p", "section", "table")]
+        is_bold = [all(weights := [*_weights(each, styles, is_bold=False)]) and bool(weights) for each in elements]
+        for at, element in enumerate(elements):
+            text = "".join(map(str, element.itertext())).strip()
+            is_title = not title and any(name == "Title" for name, _ in _parents(element, styles))
+            if tag_of(element) == "h":
+                level = int(attribute(element, "outline-level") or 1)
+            elif (
+                tag_of(element) == "p"
+                and text
+                and (is_title or (is_bold[at] and is_title_line(text) and not all(is_bold[at : at + 2])))
+            ):
+                element.tag = str(element.tag)[:-1] + "h"
+                element.set("outline-level", "1" if is_title else str(level + 1))
+                title = clean_title(text) if is_title else title
+    return title
+
+
+def _parents(element: Element, styles: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:
+    """The style of an element and those that it is based on, with their names."""
+    name, seen = attribute(element, "style-name"), set[str]()
+    while name in styles and name not in seen:
+        seen.add(name)
+        yield name, styles[name]
+        name = attribute(styles[name], "parent-style-name")
+
+
+def _weights(element: Element, styles: Mapping[str, Element], *, is_bold: bool) -> Iterator[bool]:
+    """Whether each text of an element is bold."""
+    properties = (each for _, style in _parents(element, styles) for each in children(style, "text-properties"))
+    weight = next(filter(None, (attribute(each, "font-weight") for each in properties)), "")
+    is_bold = weight == "bold" if weight else is_bold
+    if (element.text or "").strip():
+        yield is_bold
+    for child in element:
+        yield from _weights(child, styles, is_bold=is_bold)
+        if (child.tail or "").strip():
+            yield is_bold
 
 
 def _heading(flow: Flow, element: Element) -> Iterator[str]:

@@ -1032,3 +1032,30 @@ def test_definitions_of_wikitext_have_their_terms(tmp_path: Path) -> None:
     [found] = documents(given(tmp_path, "wikitext", text))
     items = "- apple: red: fruit\n- apple: red: computer\n- orange: sweet\n- orange: bank"
     assert found.text == f"Fruit\n\n{items}\n\nText\n\nreply\n- one\ntwo"
+
+
+NAMES = {"office": "office", "text": "text", "style": "style", "fo": "xsl-fo-compatible"}
+
+
+@pytest.mark.parametrize("kind", ["odt", "rtf"])
+def test_a_short_line_in_bold_heads_the_text_below_it(kind: str, tmp_path: Path) -> None:
+    lines = [
+        ("Water supply", True),
+        ("The pump failed.", False),
+        ("Actions", True),
+        ("Order it.", False),
+        ("Kim", True),
+        ("Noor", True),
+    ]
+    office = "urn:oasis:names:tc:opendocument:xmlns"
+    rtf = "".join(f"\\pard{{\\b{int(is_bold)} {text}}}\\par\n" for text, is_bold in lines)
+    names = "".join(f' xmlns:{short}="{office}:{name}:1.0"' for short, name in NAMES.items())
+    odt = "".join(f'<text:p text:style-name="{"P1" if is_bold else "P2"}">{text}</text:p>' for text, is_bold in lines)
+    whole = {
+        "rtf": f"{{\\rtf1 {rtf}}}",
+        "odt": f'<office:document{names}><office:automatic-styles><style:style style:name="B"><style:text-properties'
+        ' fo:font-weight="bold"/></style:style><style:style style:name="P1" style:parent-style-name="B"/></office:automatic-styles>'
+        f"<office:body><office:text>{odt}</office:text></office:body></office:document>",
+    }[kind]
+    [document] = documents(given(tmp_path, kind, whole))
+    assert document.text == "## Water supply\n\nThe pump failed.\n\n## Actions\n\nOrder it.\n\nKim\n\nNoor"
