@@ -16,6 +16,7 @@ _DEEPEST = 6
 _MOST_SHOWN = 5
 _LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
 _LONG = 200  # characters of a description that stands below a table
+_NO_TITLE = re.compile(r"^\W|[\d:|]")
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -82,14 +83,30 @@ def title_line(text: str, level: int) -> str:
     return heading(text.removeprefix("- "), level + 1)
 
 
-def slide_title(page: str) -> str:
-    """The title of a slide; empty if it has none.
+def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
+    """The title of a show, that of its first slide, and the slides, of which none is under the title of the one before.
+
+    One without a title below others has its first line, if that is no sentence, value or item, or its number.
 
     Parameters
     ----------
-    page : the slide as Markdown, which begins with its title
+    pages : the slides as Markdown, which begin with their titles
+
+    Examples
+    --------
+    >>> slides(["## Findings\\n\\nIt grew.", "Costs\\n\\nPlan: 4", "It ended."])[1]
+    ['## Findings\\n\\nIt grew.', '## Costs\\n\\nPlan: 4', '## Slide 3\\n\\nIt ended.']
     """
-    return page.partition("\n")[0].removeprefix("## ") if page.startswith("## ") else ""
+    titled: list[str] = []
+    has_titles = False
+    for number, page in enumerate(pages, 1):
+        first, _, rest = page.partition("\n\n")
+        is_lost = has_titles and bool(page) and not page.startswith("## ")
+        has_titles = has_titles or page.startswith("## ")
+        is_title = bool(rest) and is_title_line(first) and _NO_TITLE.search(first) is None
+        titled.append(f"## {page}" if is_lost and is_title else f"## Slide {number}\n\n{page}" if is_lost else page)
+    first = titled[0].partition("\n")[0]
+    return first.removeprefix("## ") if first.startswith("## ") else "", titled
 
 
 def code(text: str, language: str = "") -> str:

@@ -250,19 +250,21 @@ def listed(
         flow.depth += 1
         first, *rest = [*filter(None, flow.inside(entry)), ""]
         flow.depth -= 1
-        lines.append(item(f"{label} {_LINES.sub(' ', first)}".strip(), marker=mark, depth=flow.depth))
+        is_inner = not label and _LISTED.match(first) is not None  # a list in an item without words of its own
+        line = item(f"{label} {_LINES.sub(' ', first)}".strip(), marker=mark, depth=flow.depth)
+        lines.append(first if is_inner else line)
         for block in filter(None, rest):
             if block.startswith(("|", "```")):
                 yield "\n".join(filter(None, lines))
                 yield block
                 lines = []
             else:
-                is_list = re.match(r"\s*(?:-|\d+\.|\w{1,5}\)) ", block) is not None
-                lines.append(block if is_list else f"\n{'  ' * (flow.depth + 1)}{_LINES.sub(' ', block)}")
+                lines.append(block if _LISTED.match(block) else f"\n{'  ' * (flow.depth + 1)}{_LINES.sub(' ', block)}")
     yield "\n".join(filter(None, lines))
 
 
 _LINES = re.compile(r"\s*\n\s*")
+_LISTED = re.compile(r"\s*(?:-|\d+\.|\w{1,5}\)) ")
 _FEWEST = 5  # words that are worth a warning
 _MOST_SHOWN = 3
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, slide_title
+from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, slides
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
@@ -81,6 +81,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
     if kind == "odp":
         pages = [produced.add(clean(_BREAK.join(filter(None, _slide(flow, page))))) for page in below(body, "page")]
         metadata["slides"] = len(pages)
+        first, pages = slides(pages) if any(pages) else ("", [])
         starts = tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)) if pages else ()
         if not any(pages):
             raise ReadError(origin.uri, "is empty: its slides hold no text")
@@ -88,7 +89,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         return Document(
             origin.uri,
             _BREAK.join(pages),
-            title or slide_title(pages[0]) or clean_title(origin.stem),
+            title or first or clean_title(origin.stem),
             metadata,
             page_starts=starts,
             warnings=warnings,
@@ -123,8 +124,9 @@ def _trees(
             if not folder or member != "content.xml":
                 continue
             root = parsed(origin, package.read(name), extra=_EXTRA) if folder in shown else None
-            if root is not None and tag_of(root) == "math":
-                shown[folder].append(root)
+            parts = [] if root is None else [root] if tag_of(root) == "math" else below(root, "chart")
+            if parts:
+                shown[folder].append(parts[-1])
             else:
                 unread[f"embedded object {folder}"] += 1
         about, styles = (
@@ -220,9 +222,16 @@ def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
 
 
 def _boxes(flow: Flow, element: Element) -> Iterator[str]:
-    """The text boxes that are anchored in a paragraph, and the tables in them."""
-    for box in below(element, "text-box"):
-        yield from flow.inside(box)
+    """The text boxes and charts that are anchored in a paragraph, and the tables in them."""
+    for box in below(element, "text-box", "chart"):
+        yield from _chart(flow, box) if tag_of(box) == "chart" else flow.inside(box)
+
+
+def _chart(flow: Flow, element: Element) -> Iterator[str]:
+    """The titles of a chart, and its values unless they stand on the sheets of the file."""
+    yield from map(flow.text, children(element, "title", "subtitle"))
+    for values in children(element, "table") if not any(map(tag_of, element.iterancestors("{*}spreadsheet"))) else ():
+        yield from _table(flow, values)
 
 
 def _gone(flow: Flow, element: Element) -> Iterator[str]:
@@ -400,6 +409,7 @@ _LONGEST_NUMBER = 6  # digits
 _BLOCKS: Mapping[str, Block] = {
     "h": _heading,
     "p": _paragraph,
+    "chart": _chart,
     "table": _table,
     **dict.fromkeys(_GONE, _gone),
 }
@@ -409,7 +419,7 @@ _INLINES: Mapping[str, Inline] = {
     "s": _space,
     "tab": _space,
     "line-break": lambda _flow, _element: "\n",
-    "text-box": lambda _flow, _element: "",
+    **dict.fromkeys(("chart", "text-box"), lambda _flow, _element: ""),
     "math": formula,
     **dict.fromkeys(("title", "desc"), lambda _flow, _element: ""),
 }
