@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
+from hlgraph.read.content import Origin, clean, clean_title, decode, given_title, marked_encoding
 from hlgraph.read.formats._blocks import is_title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import mathml, shifted
@@ -159,9 +159,9 @@ def main_text(
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     title = (
-        _MARKS.sub("", _title(guess, clean_title(clean(declared))))
+        _MARKS.sub("", _title(guess, given_title(clean_title(clean(declared)))))
         if facts
-        else _title(guess, clean_title(clean(declared)))
+        else _title(guess, given_title(clean_title(clean(declared))))
     )
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
 
@@ -943,11 +943,14 @@ def _own(table: HtmlElement) -> Iterator[HtmlElement]:
 
 def _is_frame(table: HtmlElement) -> bool:
     """Whether a table only places what is in it: headings, lists, tables or several paragraphs, without labels or names beside."""
-    cells = [each for each in _own(table) if each.tag in ("td", "th")]
-    if any(each.tag == "th" for each in cells) or table.find("caption") is not None:
+    filled = (each for each in _own(table) if each.tag in ("td", "th") and any(map(str.strip, each.itertext())))
+    cells = [*filled]
+    if table.find("caption") is not None or any(each.tag == "th" and not _holds_parts(each) for each in cells[1:]):
         return False
-    if table.get("role") in ("none", "presentation"):
+    if len(cells) < 2 or table.get("role") in ("none", "presentation"):
         return True
+    if cells[0].tag == "th" and not _holds_parts(cells[0]):
+        return False
     firsts = [next(iter(row), None) for row in _own(table) if row.tag == "tr" and len(row) > 1]
     are_names = len(firsts) > 1 and all(each is not None and 0 < len(_words(each)) <= _LONGEST_NAME for each in firsts)
     is_listed = are_names and not any(_holds_parts(each) for each in firsts if each is not None)

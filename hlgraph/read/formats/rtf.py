@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, given_title
 from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, joined_items, title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import list_item
@@ -146,7 +146,11 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         if at + 1 < len(blocks) and at + 1 not in reader.state.bold:
             blocks[at] = title_line(blocks[at], level)
     return document_of(
-        produced, joined_items(blocks), title=reader.value("title"), metadata=metadata, warnings=unread.warnings()
+        produced,
+        joined_items(blocks),
+        title=given_title(reader.value("title")),
+        metadata=metadata,
+        warnings=unread.warnings(),
     )
 
 

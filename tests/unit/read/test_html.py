@@ -539,12 +539,14 @@ def test_contents_signs_of_headings_and_lines_of_the_source_are_no_text(tmp_path
     )
 
 
-def test_what_a_newsletter_places_in_frames_keeps_its_headings_and_paragraphs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cell", ["td", "th"])  # templates of newsletters place all in header cells
+def test_what_a_newsletter_places_in_frames_keeps_its_headings_and_paragraphs(cell: str, tmp_path: Path) -> None:
     cells = "<td><h3>Dahlias</h3><p>Dig them up.</p></td><td><h3>Figs</h3><p>Cover the <b>pot</b>.</p></td>"
     data = (
         "<table><tr><td><b>Plant</b></td><td><b>Month</b></td></tr><tr><td>Olive</td><td>May or June</td></tr></table>"
     )
-    outer = f"<table role='presentation'><tr><td><h1>Frost</h1><table><tr>{cells}</tr></table>{data}</td></tr></table>"
+    inner = f"<table><tr>{cells}</tr></table>".replace("td>", f"{cell}>")
+    outer = f"<table role='presentation'><tr><{cell}><h1>Frost</h1>{inner}{data}</{cell}></tr></table>"
     found = only(tmp_path / "p.html", f"<html><body>{outer}</body></html>")
     assert isinstance(found, Document)
     assert [line.rstrip() for line in found.text.splitlines() if line] == [
