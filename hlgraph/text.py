@@ -156,7 +156,7 @@ _MARKS = (
 
 # The pattern begins with one set of characters, so that the search skips all others. The look-behinds and possessive
 # quantifiers keep the time linear even for a megabyte of dots.
-_AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\]|[ \u00a0\u202f]»(?=\s))*+"
+_AFTER_END = rf"(?:[{_CLOSERS}]|\[(?:\d{{1,4}}|\^[^\[\]\s]{{1,60}})\]|[ \u00a0\u202f]»(?=\s))*+"
 _END = re.compile(
     rf"[{_STOPS};{_FULL_STOPS}](?:"
     rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
@@ -868,7 +868,7 @@ _TAG = re.compile(
     r"(\s[^<>]{0,1000})?\s?/?>",
     re.IGNORECASE,
 )
-_VOID = ("br", "hr", "img", "source")
+_VOID = ("br", "details", "hr", "img", "source")  # and what is open over several paragraphs
 _APART = ("br", "dd", "dt", "li", "p", "td", "th", "tr", "div", "summary", "h1", "h2", "h3")
 _ALERT = re.compile(r"(?:^|(?<=\s))\[!([A-Za-z]{3,12})\][+-]?")
 _CONTAINER = re.compile(r"(?:^|(?<=\n))[ \t]*:{3,}[ \t]*(?:\{[^{}\n]{0,200}\}|[\w-]{0,30})")

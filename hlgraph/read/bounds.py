@@ -51,6 +51,19 @@ def refused(origin: Origin, what: str, *, limit: int) -> ReadError:
     return ReadError(origin.uri, f"holds more than {limit:,} {what}", _SPLIT)
 
 
+_PICTURES = (
+    ".bmp",
+    ".emf",
+    ".gif",
+    ".jpeg",
+    ".jpg",
+    ".png",
+    ".tif",
+    ".tiff",
+    ".wmf",
+)  # are not read; drawings shrink 200 times
+
+
 def largest(size: int) -> int:
     """The most bytes or characters that a packed source of ``size`` bytes may hold: 100 times its size, at least 8 MiB."""
     return max(GRACE, TIMES * size)
@@ -117,8 +130,8 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
     Raises
     ------
     ReadError
-        It is protected by a password, unpacks to more than ``limit`` or to more than 100 times its size, has more than 10,000
-        members or more than ``most`` elements, or nests elements more than 255 levels deep.
+        It is protected by a password, unpacks to more than ``limit``, or without pictures to more than 100 times its size, has more
+        than 10,000 members or more than ``most`` elements, or nests elements more than 255 levels deep.
     zipfile.BadZipFile
         It is not a zip file.
     """
@@ -133,7 +146,9 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
         if size > limit:
             reason = f"unpacks to {size:,} bytes, more than {limit:,}"
             raise ReadError(origin.uri, reason, "split it, or raise --max-bytes")
-        if size > largest(len(data)):
+        if sum(member.file_size for member in members if not member.filename.lower().endswith(_PICTURES)) > largest(
+            len(data)
+        ):
             raise overgrown(origin, len(data))
         elements = 0
         for member in members:

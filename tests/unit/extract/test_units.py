@@ -354,7 +354,8 @@ def test_a_statement_has_the_words_that_a_reader_of_markdown_sees_and_the_span_o
 ) -> None:
     [extraction] = LocalExtractor().extract([ChunkInput(written)])
     assert " ".join(each.text for each in extraction.propositions) == shown
-    assert extraction.propositions[-1].end in (len(written), len(written.removesuffix("\n:::")))
+    ends = (written, written.removesuffix("\n:::"), written.partition("\n[lin]")[0])
+    assert extraction.propositions[-1].end in map(len, ends)
 
 
 def test_the_heading_of_a_chunk_has_no_markup() -> None:
@@ -821,3 +822,8 @@ def test_a_list_does_not_complete_a_line_of_the_page_before() -> None:
     text = "Notes: the valves\n\f\n- Red paint\n- Blue paint"
     assert [each.text for each in units(text, ())] == ["Notes: the valves", "Red paint", "Blue paint"]
     assert next(each.text for each in units(text.replace("valves", "valves:"), ())) == "Notes: the valves: Red paint"
+
+
+def test_the_mark_of_a_note_behind_a_full_stop_ends_the_sentence() -> None:
+    text = "Wear shoes.[^1] Bring hats.[^b-2] Go.\n\n<details><summary>If it rains</summary>\n\nIt moves.\n\n</details>"
+    assert texts(text) == ["Wear shoes.", "Bring hats.", "Go.", "If it rains", "It moves."]
