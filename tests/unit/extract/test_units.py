@@ -824,6 +824,13 @@ def test_a_list_does_not_complete_a_line_of_the_page_before() -> None:
     assert next(each.text for each in units(text.replace("valves", "valves:"), ())) == "Notes: the valves: Red paint"
 
 
+def test_an_entry_of_changes_has_its_version_whatever_the_case_of_the_name() -> None:
+    [extraction] = LocalExtractor().extract(
+        [ChunkInput("# readxl 1.3.0\n\n## Other changes\n\nIt reads formulas now.")]
+    )
+    assert [each.text for each in extraction.propositions] == ["readxl 1.3.0, Other changes: It reads formulas now."]
+
+
 def test_the_mark_of_a_note_behind_a_full_stop_ends_the_sentence() -> None:
     text = "Wear shoes.[^1] Bring hats.[^b-2] Go.\n\n<details><summary>If it rains</summary>\n\nIt moves.\n\n</details>"
     assert texts(text) == ["Wear shoes.", "Bring hats.", "Go.", "If it rains", "It moves."]

@@ -1112,3 +1112,9 @@ def test_a_slide_without_a_title_is_not_under_the_title_of_the_one_before(tmp_pa
         "Slide 3\n\nIt ended.",
         "Slide 4\n\nPlan: 4\n\nWork: 5",
     ]
+
+
+def test_the_names_of_the_programs_of_tex_are_words(tmp_path: Path) -> None:
+    source = "\\documentclass{article}\\begin{document}We use \\LaTeX{} and \\LaTeX\\ with \\BibTeX, not \\LaTeXe.\\end{document}"
+    [document] = documents(given(tmp_path, "latex", source))
+    assert (document.text, document.warnings) == ("We use LaTeX and LaTeX with BibTeX, not LaTeX2e.", ())
