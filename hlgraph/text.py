@@ -99,6 +99,12 @@ CAPTION = re.compile(
 )
 """What stands above a table or below a picture: its number and what it shows."""
 
+CONTENTS = re.compile(
+    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
+    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
+)
+"""The heading of a table of contents, whose lines end with the numbers of pages."""
+
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг

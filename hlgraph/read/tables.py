@@ -15,6 +15,8 @@ from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from hlgraph.text import CONTENTS
+
 if TYPE_CHECKING:
     from hlgraph.read.bounds import Produced
 
@@ -155,7 +157,20 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
         body.insert(0, (at - 1, _fields(lines[at - 1])))
     first, head = _heads(lines, body[0][0], columns, left)
     rows = [(number, _cells(row, columns)) for number, row in body if row]
+    if len(columns) == 1 and _are_contents([cells for _, cells in rows if cells[1]]):
+        return None
     return AlignedTable(first, body[-1][0] + 1 - first, head, rows)
+
+
+def _are_contents(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows are those of a table of contents: numbered parts, and those with dots, with pages that follow each other."""
+    pages = [int(page) for _, page in rows if page.isdecimal() and len(page) < 5]
+    are_parts = sum(_PART.match(name) is not None for name, _ in rows) * 2 > len(rows) >= _FEWEST_COLUMNS
+    return are_parts and len(pages) == len(rows) and all(one <= other for one, other in pairwise(pages))
+
+
+_LISTED = re.compile(r"\s(?:\d{1,4}|[ivxlc]{1,7})\Z")
+_PART = re.compile(r"(?:[^\W\d_]+ )?\d+(?:\.\d+)*\.? \S|.*(?:\. ?){4}")
 
 
 def may_have_table(text: str) -> bool:
@@ -204,6 +219,9 @@ def tables_in(
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
+        if CONTENTS.fullmatch(lines[at].strip()):
+            at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
+            continue
         table = _marked_table(lines, at, is_marked) or _gap_table(lines, at)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
@@ -735,10 +753,14 @@ class Grid:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
         width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
         produced.add_cells(len(table) * width)
-        every = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
-        # a column that only spans divide from the one before, as where another row has a line, goes
-        shown = [at for at in range(width) if not at or not _is_spanned_alone([row[at - 1 : at + 1] for row in every])]
-        full, width = [[row[at] for at in shown] for row in every], len(shown)
+        columns: list[list[Cell]] = []
+        for at in range(width):
+            column = [row.get(at, _NO_CELL) for row in table]
+            if columns and _are_one(columns[-1], column):
+                columns[-1] = [one if one.text else other for one, other in zip(columns[-1], column, strict=True)]
+            else:
+                columns.append(column)
+        full, width = [list(row) for row in zip(*columns, strict=True)], len(columns)
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
@@ -891,10 +913,11 @@ def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int
     return table
 
 
-def _is_spanned_alone(pairs: Sequence[Sequence[Cell]]) -> bool:
-    """Whether the second of two columns has no text but that of cells that span both."""
-    are_spanned = [left is right for left, right in pairs if right.text]
-    return bool(are_spanned) and all(are_spanned)
+def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
+    """Whether two columns are one that other rows divide, by a line or by a box around words: cells span both or one is empty."""
+    pairs = [*zip(left, right, strict=True)]
+    is_spanned = any(one is other and one.text for one, other in pairs)
+    return is_spanned and all(one is other or not (one.text and other.text) for one, other in pairs)
 
 
 def _texts(row: Sequence[Cell]) -> list[Cell]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
 from hlgraph.text import (
     CAPTION,
+    CONTENTS,
     ITEM,
     STRUCK,
     Block,
@@ -57,10 +58,6 @@ _ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading and its page, or a thing and its price
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
-_CONTENTS = re.compile(  # the heading of a table of contents, whose lines end with the numbers of pages
-    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
-    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
-)
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
 _MARKER = re.compile(rf"{ITEM.pattern}\s*")
 _TERM = re.compile(
@@ -225,7 +222,7 @@ def _units(text: str, heading: str, edition: str) -> Iterator[tuple[Unit, str]]:
             edition, level = unit.text, own
         elif own and (own <= level or own == 1):
             edition = ""
-        if unit.kind is BlockKind.PROSE and _LISTED.search(unit.text) and _CONTENTS.fullmatch(unit.heading):
+        if unit.kind is BlockKind.PROSE and _LISTED.search(unit.text) and CONTENTS.fullmatch(unit.heading):
             continue
         yield unit._replace(edition=edition), lead
 

@@ -186,7 +186,12 @@ def test_a_column_that_only_spans_divide_is_none() -> None:
 
 def test_a_value_over_several_columns_is_in_no_form() -> None:
     table = grid("Due: 2026-03-02 |  | To pay: | 104.90", "Payee: | By transfer>3", "Name: | Ada Falk>3")
-    assert table.rows[1] == ["Payee:", "By transfer", "By transfer", "By transfer"]
+    assert table.rows[1] == ["Payee:", "By transfer", "By transfer"]
+
+
+def test_columns_that_a_box_around_words_divides_are_one() -> None:
+    assert grid(" | Part | |Price", "Seal>3 | 4", "Ring>3 | 5").rows == [["Seal", "4"], ["Ring", "5"]]
+    assert grid("Part | Size | Price", "Seal | 3 | 4", "Ring>2 | 5").head == ["Part", "Size", "Price"]
 
 
 def test_a_long_cell_that_is_not_marked_is_no_label() -> None:

@@ -221,6 +221,14 @@ def test_the_header_of_a_table_that_stands_on_several_pages_heads_no_text() -> N
     assert with_headings(["Item Use\nA pump"] * 2, printed) == ["Item Use\n\nA pump"] * 2
 
 
+def test_a_table_of_contents_is_no_table(tmp_path: Path) -> None:
+    parts = [("1", "Scope", "2"), ("1.1", "Terms", "2"), ("2", "Use of it", "5")]
+    rows = [list(zip((60.0, 90.0, 400.0), part, strict=True)) for part in parts]
+    document = only(tmp_path / "a.pdf", placed([(60.0, "Contents")], *rows, [(60.0, "It begins here.")]))
+    assert "|" not in document.text
+    assert "1.1 Terms" in document.text
+
+
 def test_the_two_sides_of_a_letterhead_do_not_cost_the_items_their_labels(tmp_path: Path) -> None:
     sides = [("Malerei Huber", "Invoice no.: 2024-117"), ("Ringstrasse 5", "Date: 12 March"), ("4020 Linz", "Page 1")]
     letterhead = [[(60.0, left), (400.0, right)] for left, right in sides]
