@@ -819,10 +819,15 @@ def is_lead(sentence: str) -> bool:
     )
 
 
+_NAMED_VALUE = re.compile(
+    r"[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])(?!.*\b(?:are|is|has|have|be)$)"
+)  # "Present: Ada"
+
+
 def _is_open(sentence: str) -> bool:
     """Whether a list may complete a sentence, which has no mark at its end: "The cover does not include"."""
     is_unended = len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
-    return is_unended and not _COLUMNS.search(sentence)
+    return is_unended and not _COLUMNS.search(sentence) and not _NAMED_VALUE.match(sentence)
 
 
 def speaker(text: str, start: int = 0) -> str:

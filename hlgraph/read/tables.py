@@ -624,7 +624,9 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
         body.append(fields)
     texts = [field.text for fields in (head, *body) for field in fields]
     is_prose = sum(map(len, texts)) > _MEAN_CELL * len(texts)
-    rows = cells_between_gaps([head], body) if len(body) >= 2 and not is_prose else []
+    above = _fields(lines[at - 1]) if at and len({field.text for field in head}) < len(head) else []
+    heads = [above, head] if above else [head]  # equal labels stand under others
+    rows = cells_between_gaps(heads, body) if len(body) >= 2 and not is_prose else []
     if not rows or len(head) != max(map(len, body)):
         return None
     full = [[""] * len(head) for _ in rows]
@@ -632,7 +634,13 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
         for cell in cells:
             begin = cell.column or 0
             row[begin : begin + cell.width] = [cell.text] * cell.width
-    return AlignedTable(at, len(rows), full[0], [(at + number, row) for number, row in enumerate(full) if number])
+    labels = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*full[: len(heads)], strict=True)]
+    if len({*labels}) < len(labels):
+        return None
+    first = at + 1 - len(heads)
+    return AlignedTable(
+        first, len(rows), labels, [(at + number, row) for number, row in enumerate(full[len(heads) :], 1)]
+    )
 
 
 def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
@@ -1031,7 +1039,10 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     table = [row for row in table if not _is_line(row)]
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
-    if not is_whole or all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+    if not table or not is_whole:
+        return False
+    has_label = is_year(table[0][1].text) or not _HAS_DIGIT.search(table[0][1].text)
+    if has_label and all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
         return False
     return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
 

@@ -166,7 +166,7 @@ def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, Metada
 
 
 def _mark_headings(body: Element, *roots: Element | None) -> str:
-    """Make headings of the paragraphs of the style Title, and of short lines in bold above other text; and the first such title."""
+    """Mark the paragraphs that are headings, of the style Title or in bold above other text, and definitions; the first title."""
     styles = {attribute(each, "name"): each for root in roots if root is not None for each in below(root, "style")}
     title, level = "", 1
     for parent in (body, *below(body, "section")):
@@ -174,7 +174,8 @@ def _mark_headings(body: Element, *roots: Element | None) -> str:
         is_bold = [all(weights := [*_weights(each, styles, is_bold=False)]) and bool(weights) for each in elements]
         for at, element in enumerate(elements):
             text = "".join(map(str, element.itertext())).strip()
-            is_title = not title and any(name == "Title" for name, _ in _parents(element, styles))
+            named = {name for name, _ in _parents(element, styles)}
+            is_title = not title and "Title" in named
             if tag_of(element) == "h":
                 level = int(attribute(element, "outline-level") or 1)
             elif (
@@ -185,7 +186,16 @@ def _mark_headings(body: Element, *roots: Element | None) -> str:
                 element.tag = str(element.tag)[:-1] + "h"
                 element.set("outline-level", "1" if is_title else str(level + 1))
                 title = clean_title(text) if is_title else title
+            elif tag_of(element) == "p" and "List_20_Contents" in named:  # what a term above it means
+                element.tag = str(element.tag)[:-1] + _DEFINITION
     return title
+
+
+_DEFINITION = "definition"
+
+
+def _definition(flow: Flow, element: Element) -> Iterator[str]:
+    yield from (f"  {block}" for block in _paragraph(flow, element) if block)
 
 
 def _parents(element: Element, styles: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:
@@ -408,6 +418,7 @@ _LONGEST_NUMBER = 6  # digits
 
 _BLOCKS: Mapping[str, Block] = {
     "h": _heading,
+    _DEFINITION: _definition,
     "p": _paragraph,
     "chart": _chart,
     "table": _table,

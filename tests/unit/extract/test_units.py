@@ -757,6 +757,10 @@ def test_a_line_without_an_end_above_a_list_is_its_lead_in(colon: str) -> None:
     german = f"Nicht versichert sind{colon}\n\n- Frost\n\nVersichert sind{colon}\n\n- Feuer"
     assert texts(german) == ["Nicht versichert sind: Frost", "Versichert sind: Feuer"]
     assert texts("We closed the yard.\n\n- Frost") == ["We closed the yard.", "Frost"]
+    assert texts("Present: 14 parents, Ms Lang (chair)\n\n1. School trip") == [
+        "Present: 14 parents, Ms Lang (chair)",
+        "School trip",
+    ]
 
 
 def test_clauses_and_short_lines_below_a_lead_in_carry_it() -> None:

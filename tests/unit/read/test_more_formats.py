@@ -1118,3 +1118,13 @@ def test_the_names_of_the_programs_of_tex_are_words(tmp_path: Path) -> None:
     source = "\\documentclass{article}\\begin{document}We use \\LaTeX{} and \\LaTeX\\ with \\BibTeX, not \\LaTeXe.\\end{document}"
     [document] = documents(given(tmp_path, "latex", source))
     assert (document.text, document.warnings) == ("We use LaTeX and LaTeX with BibTeX, not LaTeX2e.", ())
+
+
+def test_a_definition_of_odt_belongs_to_its_term(tmp_path: Path) -> None:
+    lines = (("List_20_Heading", "Locker"), ("P7", "It needs a coin."), ("Text_20_body", "That is all."))
+    body = "".join(f'<text:p text:style-name="{style}">{text}</text:p>' for style, text in lines)
+    names = (("List_20_Contents", ""), ("P7", ' style:parent-style-name="List_20_Contents"'))
+    styles = "".join(f'<style:style style:name="{name}"{based}/>' for name, based in names)
+    [document] = documents(given(tmp_path, "odt", open_file(f"<office:text>{body}</office:text>", styles)))
+    [extraction] = LocalExtractor().extract([ChunkInput(document.text)])
+    assert [each.text for each in extraction.propositions] == ["Locker: It needs a coin.", "That is all."]
