@@ -220,12 +220,17 @@ class PageTexts:
         """
         lines = [line.rstrip() for line in laid_out.splitlines() if line.strip()]
         marked = {"".join(line.text.split()) for line in self.printed(index) if line.is_bold}
+        words = self._page(index).lines
+        centres = [line[0].centre for line in words] if len(words) == len(lines) else []
         tables = tables_in(
-            lines, has_numbers=has_numbers, unit=1 / FINE, is_marked=lambda line: "".join(line.split()) in marked
+            lines,
+            has_numbers=has_numbers,
+            unit=1 / FINE,
+            gaps=[0.0, *(below - above for above, below in pairwise(centres))] if centres else (),
+            is_marked=lambda line: "".join(line.split()) in marked,
         )
         running = [*map(_numberless, lines)]
         above, self._aligned = self._aligned, None
-        words = self._page(index).lines
         if above is not None and above.page == index - 1 and above.below <= {*running}:
             at = next((at for at, line in enumerate(running) if line not in above.lines), len(lines))
             has_own = any(table.first <= at and any(table.head) for table in tables)

@@ -70,9 +70,9 @@ class AlignedTable(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether all columns have labels, and all rows two values: it is no text in columns."""
-        rows = [cells[1:] for _, cells in self.rows if any(cells[1:])]
-        return all(self.head[1:]) and all(sum(map(is_value, cells)) > 1 for cells in rows)
+        """Whether all columns have labels, all rows values, and two rows several: it is no text in columns."""
+        counts = [sum(map(is_value, cells[1:])) for _, cells in self.rows if any(cells[1:])]
+        return all(self.head[1:]) and all(counts) and sum(count > 1 for count in counts) > 1
 
 
 class Field(NamedTuple):
@@ -205,6 +205,7 @@ def tables_in(
     *,
     has_numbers: bool = True,
     unit: float = 1,
+    gaps: Sequence[float] = (),
     is_marked: Callable[[str], bool] = lambda _: False,
 ) -> list[AlignedTable]:
     """The tables of a page that is laid out with spaces, from top to bottom.
@@ -214,6 +215,7 @@ def tables_in(
     lines : lines that are not blank, with spaces for the distances between words
     has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
     unit : width of a character, in places of the layout, default 1
+    gaps : the distance of each line from the one above, default unknown
     is_marked : whether a line is printed as the header of a table is, in bold; default never
     """
     tables: list[AlignedTable] = []
@@ -222,7 +224,7 @@ def tables_in(
         if CONTENTS.fullmatch(lines[at].strip()):
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
-        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at)
+        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
@@ -611,22 +613,24 @@ def _with_names(rows: list[list[Cell]], heads: int) -> list[list[Cell]]:
     return rows
 
 
-def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
-    """The table of words in at least three columns whose header is line ``at``; None if there is none."""
+def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedTable | None:
+    """The table of words in at least three columns whose header is line ``at``; None if there is none.
+
+    A line with one cell goes on with that of the row that it is nearer to.
+    """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < _FEWEST_COLUMNS or any(is_value(field.text) and not is_year(field.text) for field in head):
         return None
-    body: list[list[Field]] = []
-    for line in lines[at + 1 :]:
-        fields = _fields(line) if len(line) <= _LONGEST_LINE else []
-        if len(fields) < 2 or any(len(field.text) > _LONGEST_CELL for field in fields):
-            break
-        body.append(fields)
+    body, numbers, ends = _rows_below(lines, at, gaps)
     texts = [field.text for fields in (head, *body) for field in fields]
     is_prose = sum(map(len, texts)) > _MEAN_CELL * len(texts)
-    above = _fields(lines[at - 1]) if at and len({field.text for field in head}) < len(head) else []
-    heads = [above, head] if above else [head]  # equal labels stand under others
+    over = _fields(lines[at - 1]) if at and len({field.text for field in head}) < len(head) else []
+    heads = [over, head] if over else [head]  # equal labels stand under others
     rows = cells_between_gaps(heads, body) if len(body) >= 2 and not is_prose else []
+    for _ in range(_MOST_SUMS):  # below, with names over several columns
+        if not rows and len(body) > 2 and len(body[-1]) < len(head) and not is_prose:
+            body.pop()
+            rows = cells_between_gaps(heads, body)
     if not rows or len(head) != max(map(len, body)):
         return None
     full = [[""] * len(head) for _ in rows]
@@ -638,9 +642,49 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
     if len({*labels}) < len(labels):
         return None
     first = at + 1 - len(heads)
-    return AlignedTable(
-        first, len(rows), labels, [(at + number, row) for number, row in enumerate(full[len(heads) :], 1)]
-    )
+    return AlignedTable(first, ends[len(body) - 1] - first, labels, [*zip(numbers, full[len(heads) :], strict=False)])
+
+
+_MOST_SUMS = 4  # rows below those of a table
+_NEARER = 0.85  # of the distance to the row that a line does not belong to
+
+
+def _rows_below(lines: Sequence[str], at: int, gaps: Sequence[float]) -> tuple[list[list[Field]], list[int], list[int]]:
+    """The fields of the rows below a header, the line of each, and the one after its last."""
+    body: list[list[Field]] = []
+    numbers, ends = list[int](), list[int]()
+    above: list[Field] = []
+    pitch = float("inf")  # the least distance between a row and the line above it
+    for number, line in enumerate(lines[at + 1 :], at + 1):
+        fields = _fields(line) if len(line) <= _LONGEST_LINE else []
+        is_part = len(fields) == 1 and bool(body) and number + 1 < len(gaps)
+        if not fields or any(len(field.text) > _LONGEST_CELL for field in fields) or (len(fields) == 1 and not is_part):
+            break
+        if is_part and gaps[number + 1] < _NEARER * (pitch if above else gaps[number]):
+            above += fields
+        elif is_part:
+            if above or gaps[number] >= _NEARER * max(pitch, gaps[number + 1]) or not _goes_on(body[-1], fields[0]):
+                break
+            ends[-1] = number + 1
+        else:
+            parts, above = above, []
+            if not all(_goes_on(fields, part, is_above=True) for part in reversed(parts)):
+                break
+            body.append(fields)
+            pitch = min(pitch, gaps[number]) if number < len(gaps) else pitch
+            numbers.append(number)
+            ends.append(number + 1)
+    return body, numbers, ends
+
+
+def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
+    """Make a line a part of the cell of a row that begins where it does, in place; whether there is one."""
+    at = next((at for at, field in enumerate(row) if abs(field.start - part.start) <= 1), None)
+    if at is None:
+        return False
+    texts = (part.text, row[at].text) if is_above else (row[at].text, part.text)
+    row[at] = Field(row[at].start, max(row[at].end, part.end), " ".join(texts))
+    return True
 
 
 def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:

@@ -198,6 +198,39 @@ def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    "places", [(0, 12, 24, 44, 64), (0, 20, 40, 52, 64)]
+)  # the words of a cell stand below or above its row
+def test_a_cell_of_several_lines_belongs_to_the_row_that_it_is_nearer_to(places: Sequence[int], tmp_path: Path) -> None:
+    below = places[1] == 12
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    columns = (60.0, 100.0, 300.0, 400.0, 500.0)
+
+    def draw(y: float, *texts: str) -> None:
+        for x, text in zip(columns, texts, strict=False):
+            (canvas.drawRightString if text[-1:].isdigit() and x > 200 else canvas.drawString)(x, y, text)
+
+    draw(760, "Pos", "Description", "Qty", "Price", "Sum")
+    row, others = ("1", "Paint, white", "46", "12.50", "575.00"), ["silk gloss", "washable"]
+    last = ("2", "Scaffold", "2", "80.00", "160.00")
+    drawn = [row, *(("", each) for each in others), last, ("3", "Tape", "5", "1.00", "5.00")]
+    if not below:
+        drawn = [
+            last,
+            ("1", "Tape", "5", "1.00", "5.00"),
+            ("", "Paint, white"),
+            ("", "silk gloss"),
+            ("3", "washable", *row[2:]),
+        ]
+    for place, texts in zip(places, drawn, strict=True):
+        draw(740 - place, *texts)
+    canvas.drawString(60, 640, "Payable within 14 days.")
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    assert "| Paint, white silk gloss washable | 46 | 12.50 | 575.00 |" in found.text
+
+
+@pytest.mark.parametrize(
     ("line", "is_heading"),
     [
         ("Opening hours", True),
