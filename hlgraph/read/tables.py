@@ -851,13 +851,15 @@ class Grid:
 
 
 def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
-    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between.
+    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between; lines if no row has two cells.
 
     Parameters
     ----------
     rows : the cells with text of each row, with their columns
     produced : counts the cells
     """
+    if all(len(cells) < 2 for cells in rows):
+        return "\n\n".join(cell.text for cells in rows for cell in cells)
     parts: list[str] = []
     for table in chain.from_iterable(map(_one_below_the_other, side_by_side(rows))):
         first = min(cell.column or 0 for row in table for cell in row)

@@ -11,10 +11,12 @@ from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title
 from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import words
 
 _DEEPEST = 6
 _MOST_SHOWN = 5
 _LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
+_FEWEST_WORDS, _MOST_PARTS = 5, 3  # "Read next" is worth no warning
 _LONG = 200  # characters of a description that stands below a table
 _NO_TITLE = re.compile(r"^\W|[\d:|]")
 _TICKS = re.compile(r"`{3,}")
@@ -37,6 +39,48 @@ class Unread(Counter[str]):
         shown = [f"{kind} ({count:,})" if count > 1 else kind for kind, count in self.most_common(_MOST_SHOWN)]
         rest = sum(self.values()) - sum(count for _, count in self.most_common(_MOST_SHOWN))
         return (f"not read: {', '.join([*shown, f'{rest:,} more'] if rest else shown)}",) if self else ()
+
+
+def unsaid(parts: Iterable[str], text: str) -> list[str]:
+    """The parts of a file of whose words most are not in what was read of it.
+
+    Parameters
+    ----------
+    parts : texts of the file
+    text : what was read
+    """
+    left = Counter(words(text))
+    missed: list[str] = []
+    for part in parts:
+        own = words(part)
+        missing = 0
+        for word in own:
+            left[word] -= 1
+            missing += left[word] < 0
+        if missing * 2 > len(own):
+            missed.append(part)
+    return missed
+
+
+def count_words(parts: Iterable[str]) -> int:
+    """Number of words of some texts."""
+    return sum(len(words(part)) for part in parts)
+
+
+def unsaid_warning(parts: Sequence[str], where: str = "", mend: str = "") -> tuple[str, ...]:
+    """A warning that shows the longest parts of a file that were not read, if they have five words or more.
+
+    Parameters
+    ----------
+    parts : the texts
+    where : where in the file they stand, default nowhere in particular
+    mend : what reads them, default nothing
+    """
+    count = count_words(parts)
+    if count < _FEWEST_WORDS:
+        return ()
+    shown = "; ".join(f"{part[:60]!r}" for part in sorted(parts, key=len, reverse=True)[:_MOST_PARTS])
+    return (f"{count:,} words {where}were not read, such as {shown}{mend}",)
 
 
 def heading(text: str, level: int) -> str:

@@ -274,19 +274,13 @@ def _table(flow: Flow, element: Element) -> Iterator[str]:
 def _sheets(flow: Flow, body: Element) -> Iterator[str]:
     """The sheets of a workbook, each a heading and the groups of rows between blank ones."""
     for sheet in children(body, "table"):
-        blocks = [_sheet_block(flow, rows) for rows in _groups(flow, sheet, is_sheet=True)]
+        groups = ([[cell for cell in row if cell.text] for row in rows] for rows in _groups(flow, sheet, is_sheet=True))
+        blocks = [sheet_markdown(rows, flow.produced) for rows in groups]
         if blocks:
             yield heading(attribute(sheet, "name"), 2)
         yield from blocks
         for shapes in children(sheet, "shapes"):
             yield from flow.inside(shapes)
-
-
-def _sheet_block(flow: Flow, rows: list[list[Cell]]) -> str:
-    """A Markdown table, or plain lines if no row has two cells."""
-    if all(sum(bool(cell.text) for cell in row) <= 1 for row in rows):
-        return "\n".join(cell.text for row in rows for cell in row if cell.text)
-    return sheet_markdown([[cell for cell in row if cell.text] for row in rows], flow.produced)
 
 
 def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:

@@ -271,17 +271,10 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produc
         if cells or (group and number <= covered):
             group.append(cells)
         elif group:
-            yield _block(group, produced)
+            yield sheet_markdown(group, produced)
             group = []
     if group:
-        yield _block(group, produced)
-
-
-def _block(rows: list[list[GridCell]], produced: Produced) -> str:
-    """A Markdown table, or plain lines if no row has two cells."""
-    if all(len(cells) <= 1 for cells in rows):
-        return "\n\n".join(cell.text for cells in rows for cell in cells)
-    return sheet_markdown(rows, produced)
+        yield sheet_markdown(group, produced)
 
 
 def _shown(cell: Cell | MergedCell) -> str:

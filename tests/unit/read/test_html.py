@@ -567,6 +567,15 @@ def test_lists_beside_each_other_whose_classes_name_levels_are_in_each_other(tmp
     )
 
 
+def test_a_box_of_docbook_between_paragraphs_is_text(tmp_path: Path) -> None:
+    box = "<div class='sidebar'><p class='title'>Many cores</p><p>Several processes may run in parallel.</p></div>"
+    page = f"<h1>Tasks</h1><p>{PARAGRAPH}</p>{box}<p>{PARAGRAPH}</p><div class='sidebar'><p>Follow us today.</p></div>"
+    found = only(tmp_path / "p.html", f"<html><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    assert "Several processes may run in parallel." in found.text
+    assert "Follow us" not in found.text
+
+
 def test_names_with_paragraphs_beside_them_are_no_frame(tmp_path: Path) -> None:
     rows = "".join(
         f"<tr><td>{name}</td><td><p>It runs {name}.</p><p>Then it stops.</p></td></tr>" for name in ("query", "graph")
