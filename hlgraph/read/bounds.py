@@ -51,17 +51,8 @@ def refused(origin: Origin, what: str, *, limit: int) -> ReadError:
     return ReadError(origin.uri, f"holds more than {limit:,} {what}", _SPLIT)
 
 
-_PICTURES = (
-    ".bmp",
-    ".emf",
-    ".gif",
-    ".jpeg",
-    ".jpg",
-    ".png",
-    ".tif",
-    ".tiff",
-    ".wmf",
-)  # are not read; drawings shrink 200 times
+# Pictures are not read; drawings shrink 200 times.
+_PICTURES = (*(".bmp", ".emf", ".gif", ".jpeg", ".jpg"), *(".png", ".tif", ".tiff", ".wmf"))
 
 
 def largest(size: int) -> int:
@@ -146,9 +137,8 @@ def check_package(origin: Origin, data: bytes, *, limit: int, most: int = MOST_E
         if size > limit:
             reason = f"unpacks to {size:,} bytes, more than {limit:,}"
             raise ReadError(origin.uri, reason, "split it, or raise --max-bytes")
-        if sum(member.file_size for member in members if not member.filename.lower().endswith(_PICTURES)) > largest(
-            len(data)
-        ):
+        pictures = sum(each.file_size for each in members if each.filename.lower().endswith(_PICTURES))
+        if size - pictures > largest(len(data)):
             raise overgrown(origin, len(data))
         elements = 0
         for member in members:

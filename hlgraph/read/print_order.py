@@ -303,10 +303,11 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
-# What stands beside a picture or heads a box of one paragraph, and not the text below it.
+# What stands beside a picture or heads a box of one paragraph, and not the text below it; and names with their values.
 _NO_HEADING = re.compile(
-    rf"{CAPTION.pattern}|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce"
-    "|avertissement|nota|aviso|consejo|advertencia|attenzione|avvertenza|suggerimento|opmerking|waarschuwing",
+    rf"{CAPTION.pattern}|.*\S :\s.*\d.*|.*:\s.*:\s.*"
+    "|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce|avertissement"
+    "|nota|aviso|consejo|advertencia|attenzione|avvertenza|suggerimento|opmerking|waarschuwing",
     re.IGNORECASE,
 )
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")

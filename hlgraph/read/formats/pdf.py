@@ -124,10 +124,10 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
 
 
 def _only_title(pages: Sequence[str]) -> str:
-    """The heading of the first page that is the only one of the highest level; empty if there is none."""
-    titles = [(at, line) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
-    title = clean_title(titles[0][1][2:]) if len(titles) == 1 and titles[0][0] == 0 else ""
-    return "" if title[:1].isdigit() else title  # "1 Scope" is a part
+    """The heading of the first page that is the only one of the highest level but for numbered parts; empty if there is none."""
+    every = [(at, line[2:]) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
+    titles = [(at, title) for at, title in every if not title[:1].isdigit()]  # "1 Scope" is a part
+    return clean_title(titles[0][1]) if len(titles) == 1 and titles[0] == every[0] and not titles[0][0] else ""
 
 
 def _without_breaks(text: str) -> str:

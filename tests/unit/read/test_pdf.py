@@ -241,6 +241,9 @@ def test_a_cell_of_several_lines_belongs_to_the_row_that_it_is_nearer_to(places:
         ("Figure 3.2. The lock", False),
         ("Table 1: Fees in euros", False),
         ("Abb. 4 Die Schleuse", False),
+        ("Part 2: from 1990 on", True),
+        ("Facture : 01/01/2026", False),
+        ("Date: 3 May Place: Sarn", False),
     ],
 )
 def test_captions_and_the_words_above_a_box_head_no_text(line: str, is_heading: bool) -> None:
