@@ -92,6 +92,19 @@ _NUMBERED = _names(
     scheme chapter section part appendix annex article step rule example kapitel abschnitt teil anhang chapitre partie annexe
     capítulo sección parte anexo capitolo hoofdstuk deel"""
 )
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|figura|tabella|tabela|tabel|figuur|chart)"
+    r"\s\d+(?:[.-]\d+)*[.:]?(?:\s.{0,200})?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What stands above a table or below a picture: its number and what it shows."""
+
+CONTENTS = re.compile(
+    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
+    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
+)
+"""The heading of a table of contents, whose lines end with the numbers of pages."""
+
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
@@ -149,7 +162,7 @@ _MARKS = (
 
 # The pattern begins with one set of characters, so that the search skips all others. The look-behinds and possessive
 # quantifiers keep the time linear even for a megabyte of dots.
-_AFTER_END = rf"(?:[{_CLOSERS}]|\[\d{{1,4}}\]|[ \u00a0\u202f]»(?=\s))*+"
+_AFTER_END = rf"(?:[{_CLOSERS}]|\[(?:\d{{1,4}}|\^[^\[\]\s]{{1,60}})\]|[ \u00a0\u202f]»(?=\s))*+"
 _END = re.compile(
     rf"[{_STOPS};{_FULL_STOPS}](?:"
     rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
@@ -613,11 +626,13 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
 
 
 class _Open(NamedTuple):
-    """A line that later blocks rest on: its indentation, its kind (lead, item, term), and its text, empty for a sentence."""
+    """A line that later blocks rest on: its indentation, its kind (lead, item, term), and its text, empty for a sentence; and the
+    mark of an item that introduces items below it without being less indented."""
 
     indent: int
     kind: str
     text: str
+    mark: str = ""
 
 
 _NO_TERM = _Open(0, "", "")
@@ -641,12 +656,13 @@ class Context:
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[_Open] = []  # what the next block may rest on, by indentation
-        self._markers: dict[int, str] = {}  # kind of marker of the last item with an indentation
+        self._marks: dict[int, str] = {}  # mark of the last item with an indentation
         self._short = _NO_TERM  # the last block, if it may be the term or the title of an indented one
         self._rows: list[str] = []  # the first two of the table
         self._clause: re.Match[str] | None = None  # the number of the last paragraph that is no part of a list
         self._fence = ""  # the line that opens the code, below its lead-in
         self._writers: dict[int, str] = {}  # by the depth of a quotation, the line that says who wrote it
+        self._depth, self._listed = 0, ""  # of the last paragraph, and the lead-in of a quoted list
 
     def above(self, block: Block) -> str:
         """The lines that a block rests on, with the white space that belongs before the block; empty if it rests on none."""
@@ -666,7 +682,7 @@ class Context:
         if block.kind is BlockKind.PROSE:
             return self._above_part(block, line) or self._above_prose(block, line)
         if block.kind is BlockKind.HEADING:
-            self._open, self._markers, self._writers, self._short = [], {}, {}, _NO_TERM
+            self._open, self._marks, self._writers, self._short = [], {}, {}, _NO_TERM
         elif lead := self._lead():  # a rule
             self._open.remove(lead)
         return ""
@@ -677,15 +693,28 @@ class Context:
     def _above_item(self, block: Block, line: str) -> str:
         column = self._column(block)
         indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
-        marker = _marker_kind(line)
+        mark, last = line.split(maxsplit=1)[0], self._marks.get(indent, "")
+        is_same = not last or _marker_kind(mark, last) == _marker_kind(last)
+        parent = self._open[-1] if self._open else _NO_TERM
+        over = [at for at, each in enumerate(self._open) if each.mark and each.indent == indent - 1]
         lead = self._lead()
-        if lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
+        if (
+            over
+            and not is_same
+            and _marker_kind(mark, self._open[over[0]].mark) == _marker_kind(self._open[over[0]].mark)
+        ):
+            del self._open[over[0] :]  # the item after the one that introduced these
+        elif (
+            not is_same and parent.kind == "item" and parent.indent == indent and _introduces(parent.text.strip(), line)
+        ):
+            self._open[-1] = parent._replace(indent=indent - 1, kind="lead", mark=last)
+        elif lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
             self._open.pop()  # of the page before
         elif lead and lead.indent >= indent and is_lead(lead.text.strip()):
             self._open[-1] = lead._replace(indent=indent - 1)  # of a first line that is indented
-        elif block.is_loose and not lead and self._markers.get(indent, marker) != marker:
+        elif block.is_loose and not lead and not is_same:
             self._open = [each for each in self._open if each.kind == "term"]  # another list
-        self._markers[indent] = marker
+        self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
         above = "".join(each.text for each in self._open)
         self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
@@ -714,7 +743,7 @@ class Context:
         words = (", " if is_short else " ").join(lines)
         term = f"{before}{words}\n\n" if (is_short or is_title) and "  " not in words else ""
         self._short = _Open(column, "short" if is_short else "", term)
-        self._markers = {}
+        self._marks = {}
         self._clause = _CLAUSE_NUMBER.match(line)
         return written or f"{above}{before}"
 
@@ -733,13 +762,18 @@ class Context:
         return lead if is_part or is_below else ""
 
     def _above_quotation(self, line: str) -> str:
-        """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep."""
-        depth = line[: len(line) - len(line.lstrip("> \t"))].count(">")
+        """The line that says who wrote a quotation: the lead-in right above it, or in a mail that of the last one as deep; and the
+        lead-in of a quoted list."""
+        marks = line[: len(line) - len(line.lstrip("> \t"))]
+        depth, last, self._depth = marks.count(">"), self._depth, marks.count(">")
         kept = {level: each for level, each in self._writers.items() if (level <= depth or _WRITTEN.search(each))}
-        if depth and (lead := self._lead()) and is_lead(lead.text.strip()):
-            kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead.text}
+        lead = each.text if (each := self._lead()) and is_lead(each.text.strip()) else ""
+        if lead and depth > last:
+            kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead}
+        self._listed = (lead or self._listed) if depth == last and ITEM.match(line, len(marks)) else ""
         self._writers = kept
-        return "" if is_lead(line) and _WRITTEN.search(line) else kept.get(depth, "")
+        is_writer = is_lead(line) and _WRITTEN.search(line)
+        return "" if is_writer or not depth else f"{kept.get(depth, '')}{self._listed}"
 
     def _above_code(self, line: str, lead: str) -> str:
         fence, self._rows = self._fence, []
@@ -785,10 +819,15 @@ def is_lead(sentence: str) -> bool:
     )
 
 
+_NAMED_VALUE = re.compile(
+    r"[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])(?!.*\b(?:are|is|has|have|be)$)"
+)  # "Present: Ada"
+
+
 def _is_open(sentence: str) -> bool:
     """Whether a list may complete a sentence, which has no mark at its end: "The cover does not include"."""
     is_unended = len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
-    return is_unended and not _COLUMNS.search(sentence)
+    return is_unended and not _COLUMNS.search(sentence) and not _NAMED_VALUE.match(sentence)
 
 
 def speaker(text: str, start: int = 0) -> str:
@@ -840,7 +879,7 @@ _TAG = re.compile(
     r"(\s[^<>]{0,1000})?\s?/?>",
     re.IGNORECASE,
 )
-_VOID = ("br", "hr", "img", "source")
+_VOID = ("br", "details", "hr", "img", "source")  # and what is open over several paragraphs
 _APART = ("br", "dd", "dt", "li", "p", "td", "th", "tr", "div", "summary", "h1", "h2", "h3")
 _ALERT = re.compile(r"(?:^|(?<=\s))\[!([A-Za-z]{3,12})\][+-]?")
 _CONTAINER = re.compile(r"(?:^|(?<=\n))[ \t]*:{3,}[ \t]*(?:\{[^{}\n]{0,200}\}|[\w-]{0,30})")
@@ -923,9 +962,20 @@ def _joined(lines: str) -> str:
     return _WRAP.sub(" ", lines) if "\n" in lines else lines
 
 
-def _marker_kind(line: str) -> str:
-    first = line.lstrip("(")[0]
-    return "1" if first.isdigit() else "a" if first.isalpha() else first
+def _marker_kind(mark: str, last: str = "") -> str:
+    """The kind of the mark of an item: "i" of a Roman numeral, unless ``last``, the mark before, is the letter before it."""
+    bare = mark.strip("().")
+    if not bare[:1].isalnum():
+        return mark[0]
+    is_letter = len(bare) == 1 and last.strip("().") == chr(ord(bare) - 1)
+    kind = "1" if bare[0].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"
+    return f"{mark[: mark[0] == '(']}{kind}"
+
+
+def _introduces(item: str, line: str) -> bool:
+    """Whether an item introduces one with another mark that is as indented: "(2) The flat has:" and "- two rooms"."""
+    words = line.split(maxsplit=1)[-1]
+    return is_lead(item) or (item[:1] not in {*"-+*•"} and bool(item) and _is_open(item) and not words[0].isupper())
 
 
 def _is_parent(line: str) -> bool:

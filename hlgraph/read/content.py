@@ -182,7 +182,7 @@ def clean_title(title: str) -> str:
 
 # What programs write when the author gives no title.
 _NO_TITLE = re.compile(
-    r"paper title \(.*"
+    r"paper title \(.*|unknown title"
     r"|\(?(?:untitled|no title|title|anonymous|unknown|document|presentation|slide|layout|print|scan|book|sheet)[ _-]*\d*\)?"
     r"|(?:powerpoint|pdf|word) (?:presentation|document)|microsoft (?:word|excel|powerpoint|office \w+) ?[-–—].*"
     r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?)"
@@ -199,7 +199,7 @@ def given_title(title: str) -> str:
 
     Examples
     --------
-    >>> [given_title(title) for title in ("Untitled 1", "Word Document", "Microsoft Word - a.doc", "Pumps")]
+    >>> [given_title(title) for title in ("Untitled 1", "Unknown Title", "Microsoft Word - a.doc", "Pumps")]
     ['', '', '', 'Pumps']
     """
     return "" if _NO_TITLE.fullmatch(title) else title

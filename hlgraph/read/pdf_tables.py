@@ -17,14 +17,24 @@ from importlib.util import find_spec
 from itertools import compress, groupby, pairwise, repeat
 from operator import add
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hlgraph.errors import MissingExtraError, needs_extra
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, PrintedLine, in_reading_order, is_page_number, is_rtl
-from hlgraph.read.tables import Cell, Field, Grid, cells_between_gaps, is_value, tables_in, woven
+from hlgraph.read.tables import (
+    Cell,
+    Field,
+    Grid,
+    cells_between_gaps,
+    has_columns,
+    is_value,
+    table_markdown,
+    tables_in,
+    woven,
+)
 from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
@@ -210,12 +220,17 @@ class PageTexts:
         """
         lines = [line.rstrip() for line in laid_out.splitlines() if line.strip()]
         marked = {"".join(line.text.split()) for line in self.printed(index) if line.is_bold}
+        words = self._page(index).lines
+        centres = [line[0].centre for line in words] if len(words) == len(lines) else []
         tables = tables_in(
-            lines, has_numbers=has_numbers, unit=1 / FINE, is_marked=lambda line: "".join(line.split()) in marked
+            lines,
+            has_numbers=has_numbers,
+            unit=1 / FINE,
+            gaps=[0.0, *(below - above for above, below in pairwise(centres))] if centres else (),
+            is_marked=lambda line: "".join(line.split()) in marked,
         )
         running = [*map(_numberless, lines)]
         above, self._aligned = self._aligned, None
-        words = self._page(index).lines
         if above is not None and above.page == index - 1 and above.below <= {*running}:
             at = next((at for at, line in enumerate(running) if line not in above.lines), len(lines))
             has_own = any(table.first <= at and any(table.head) for table in tables)
@@ -229,7 +244,17 @@ class PageTexts:
             head = words[last.first : last.rows[0][0]]
             around = frozenset(map(_numberless, [*lines[: tables[0].first], *lines[last.first + last.size :]]))
             self._aligned = _Aligned(index, head, last.head, around, below)
-        return woven(lines, tables)
+        if not has_columns(lines, tables):
+            return woven(lines, tables)
+        parts = self._page(index).drawn(
+            (
+                _box_of([word for line in words[each.first : each.first + each.size] for word in line]),
+                table_markdown(each),
+            )
+            for each in tables
+            if len(words) == len(lines) and each.is_certain
+        )
+        return "\n\n".join(text for text, _ in parts if text) if len(parts) > 1 else ""
 
     def laid_out(self, index: int, *, head: Sequence[list[_Word]] = (), at: int = 0) -> str:
         """The lines of a page with spaces for the distances between words.
@@ -291,16 +316,18 @@ def _printed(page: PdfTextPage, text: str) -> Iterator[PrintedLine]:
         (left, top, _, bottom), (_, other_top, right, other_bottom) = (_box(page, at) for at in (first, last))
         height = min(abs(top - bottom), abs(other_top - other_bottom)) or 1.0
         is_wide = right - left > _WIDE * height * len(shown) and len(shown) > 1
-        parts = _parts_of_line(page, shown, first, height) if is_wide else ()
+        sides = _sides_of_line(page, shown, first, height) if is_wide else ()
+        is_labelled = bool(sides) and _LABELLED.match(sides[1]) is not None and not is_value(sides[0])
+        parts = sides if is_labelled or any(map(is_page_number, sides)) else ()
         is_bold = len(shown) <= _LONGEST_BOLD and _is_bold(page, first) and _is_bold(page, last)
         whole = clean(_CONTROL.sub("", shown + (match[2] or "")))
-        yield PrintedLine(" ".join(_spelled(whole).split()), height, is_bold, top, parts)
+        yield PrintedLine(" ".join(_spelled(whole).split()), height, is_bold, top, parts, bool(sides))
 
 
 _LONGEST_BOLD = 100
 
 
-def _box(page: PdfTextPage, at: int) -> tuple[float, float, float, float]:
+def _box(page: PdfTextPage, at: int) -> _Box:
     """Left, top, right and bottom of a character."""
     from pypdfium2 import raw
 
@@ -317,16 +344,12 @@ def _is_bold(page: PdfTextPage, at: int) -> bool:
     return _BOLD.search(name.value) is not None or raw.FPDFText_GetFontWeight(page.raw, at) >= _LEAST_BOLD
 
 
-def _parts_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
-    """Two texts on one line with a wide gap between them, if the right one has a label or one is the number of the page."""
+def _sides_of_line(page: PdfTextPage, shown: str, first: int, height: float) -> tuple[str, ...]:
+    """Two texts on one line with a wide gap between them; none without such a gap, or with several."""
     boxes = [_box(page, first + at) for at in range(len(shown))]
     ends = [at for at, sign in enumerate(shown) if not sign.isspace()]
     gaps = [right for left, right in pairwise(ends) if boxes[right][0] - boxes[left][2] > _LEAST_GAP * height]
-    if len(gaps) != 1:
-        return ()
-    parts = shown[: gaps[0]].strip(), shown[gaps[0] :].strip()
-    is_labelled = _LABELLED.match(parts[1]) is not None and not is_value(parts[0])
-    return parts if is_labelled or any(map(is_page_number, parts)) else ()
+    return (shown[: gaps[0]].strip(), shown[gaps[0] :].strip()) if len(gaps) == 1 else ()
 
 
 _PDFIUM = Lock()  # pdfium is not made for threads
@@ -385,6 +408,10 @@ class _Chars(NamedTuple):
     is_blank: NDArray[np.bool_]
 
 
+_Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom, in points from the left and the top of the page."""
+
+
 class _Page:
     """The characters of a page, as lines and words.
 
@@ -402,7 +429,7 @@ class _Page:
         self._middles = (chars.left + chars.right) / 2
 
     @property
-    def box(self) -> tuple[float, float, float, float]:
+    def box(self) -> _Box:
         """Left, top, right and bottom of the text and the lines, of which the page has some."""
         sides = zip((self.chars.left, self.chars.top, self.chars.right, self.chars.bottom), _SIDES, strict=True)
         left, top, right, bottom = (np.append(own, [edge[name] for edge in self.edges]) for own, name in sides)
@@ -428,7 +455,7 @@ class _Page:
         is_inside &= (left <= self._middles) & (self._middles < right)
         return _cleaned("".join(compress(self._broken, is_inside.tolist())))
 
-    def text_in(self, box: tuple[float, float, float, float]) -> str:
+    def text_in(self, box: _Box) -> str:
         """The lines of the text whose middle is in a box: left, top, right and bottom."""
         left, top, right, bottom = box
         is_inside = (top <= self._centres) & (self._centres < bottom)
@@ -438,6 +465,31 @@ class _Page:
         order = np.argsort(lines, kind="stable")
         rows = groupby(order, key=lambda at: lines[at])
         return "\n".join(" ".join(words[at].text for at in row) for _, row in rows)
+
+    def drawn(self, tables: Iterable[tuple[_Box, str]]) -> list[tuple[str, bool]]:
+        """The text in the order in which it is drawn, with tables in the places of their characters, and whether each part is one.
+
+        A table whose characters are not drawn one after the other stays text.
+
+        Parameters
+        ----------
+        tables : the box of each table, and its Markdown
+        """
+        shown = ~self.chars.is_blank
+        counts = np.cumsum(shown)
+        runs: list[tuple[int, int, str]] = []
+        for (left, top, right, bottom), markdown in tables:
+            is_inside = (top <= self._centres) & (self._centres < bottom) & shown
+            inside = np.flatnonzero(is_inside & (left <= self._middles) & (self._middles < right))
+            if len(inside) and counts[inside[-1]] - counts[inside[0]] + 1 == len(inside):
+                runs.append((int(inside[0]), int(inside[-1]) + 1, markdown))
+        parts: list[tuple[str, bool]] = []
+        at = 0
+        for first, end, markdown in sorted(runs):
+            if first >= at:
+                parts += [(_cleaned("".join(self._broken[at:first])), False), (markdown, True)]
+                at = end
+        return [*parts, (_cleaned("".join(self._broken[at:])), False)]
 
     @cached_property
     def lines(self) -> list[list[_Word]]:
@@ -451,6 +503,11 @@ class _Page:
                 last = word.centre
             lines[-1].append(word)
         return [sorted(line, key=lambda each: each.left) for line in lines]
+
+
+def _box_of(words: Sequence[_Word]) -> _Box:
+    """The whole width of the page, from the top to the bottom of some words."""
+    return -np.inf, min(word.top for word in words), np.inf, max(word.bottom for word in words)
 
 
 def _is_close(last: _Word, word: _Word) -> bool:
@@ -693,6 +750,8 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     tables += [(*each, (-np.inf, np.inf)) for each in _lined_tables(page, produced)]
     lines = _running(page.text_between(top, page.box[3] + 1))
     ended: _Ended | None = None
+    boxes: list[tuple[_Box, str]] = []
+    is_beside = False
     for start, end, table, (left, right) in sorted(tables, key=lambda each: each[:2]):
         if start < top:
             continue
@@ -706,9 +765,14 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
         if markdown:
             beside = [page.text_between(start, end, right=left), page.text_between(start, end, left=right)]
             parts += [(before, False), (beside[0], False), (markdown, True), (beside[1], False)]
+            boxes.append(((left, start, right, end), markdown))
+            is_beside = is_beside or any(beside)
             ended = last and last._replace(lines=lines)
             top = end
     below = page.text_between(top, page.box[3] + 1)
+    drawn = page.drawn(boxes) if is_beside else []  # in a column of text
+    if len(drawn) > 2 * len(boxes):
+        return drawn, None
     return [*parts, (below, False)], ended and ended._replace(below=_running(below))
 
 
@@ -793,11 +857,11 @@ def _ruled_cells(page: _Page, table: Table) -> list[list[Cell]]:
     return rows
 
 
-def _not_within(boxes: list[tuple[float, float, float, float]]) -> dict[tuple[float, float, float, float], None]:
+def _not_within(boxes: list[_Box]) -> dict[_Box, None]:
     """The boxes that are not inside another one, such as that of a remark in a cell."""
     corners = np.array(boxes).reshape(-1, 4)
     sizes = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
-    kept: dict[tuple[float, float, float, float], None] = {}
+    kept: dict[_Box, None] = {}
     for box, size in zip(boxes, sizes, strict=True):
         is_around = (corners[:, :2] <= np.array(box[:2]) + _SAME).all(axis=1) & (
             corners[:, 2:] >= np.array(box[2:]) - _SAME
@@ -841,7 +905,7 @@ def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, floa
             yield top, bottom, markdown
 
 
-def _lined_markdown(page: _Page, box: tuple[float, float, float, float], middle: float, produced: Produced) -> str:
+def _lined_markdown(page: _Page, box: _Box, middle: float, produced: Produced) -> str:
     left, top, right, bottom = box
     head: list[list[Field]] = []
     body: list[list[Field]] = []

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
+from hlgraph.text import CAPTION
+
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
 
@@ -282,6 +284,7 @@ class PrintedLine(NamedTuple):
     is_bold : whether its first and its last character are bold
     top : its distance from the bottom of the page
     parts : the two texts that a wide gap parts, such as the sender and the date of a letter; none if it is one text
+    is_apart : whether it has such a gap, as the header of a table has, too
     """
 
     text: str
@@ -289,6 +292,7 @@ class PrintedLine(NamedTuple):
     is_bold: bool
     top: float
     parts: tuple[str, ...] = ()
+    is_apart: bool = False
 
 
 _LARGER = 1.12  # of a heading, beside the text
@@ -299,6 +303,13 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
+# What stands beside a picture or heads a box of one paragraph, and not the text below it; and names with their values.
+_NO_HEADING = re.compile(
+    rf"{CAPTION.pattern}|.*\S :\s.*\d.*|.*:\s.*:\s.*"
+    "|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce|avertissement"
+    "|nota|aviso|consejo|advertencia|attenzione|avvertenza|suggerimento|opmerking|waarschuwing",
+    re.IGNORECASE,
+)
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
 _MOST_LINES = 3  # of a heading
 _MOST_OF_TITLE, _LARGE = 5, 1.5  # lines of one in characters that are so much larger than the text
@@ -325,7 +336,17 @@ def with_headings(pages: Sequence[str], printed: Sequence[Sequence[PrintedLine]]
     drawn = Counter(text for lines in printed for text in {_letters(line.text) for line in lines})
     shown = Counter(_letters(line) for page in pages for line in page.split("\n"))
     running = {text for text, count in drawn.items() if count >= _OFTEN > shown[text]}  # shown once, on the first page
-    printed = [[line for line in lines if _letters(line.text) not in running] for lines in printed]
+    heads = {
+        line.text for lines in printed for line in lines if line.is_apart and drawn[_letters(line.text)] > 1
+    }  # of tables
+    printed = [
+        [
+            line._replace(is_bold=line.is_bold and line.text not in heads)
+            for line in lines
+            if _letters(line.text) not in running
+        ]
+        for lines in printed
+    ]
     every = [line for lines in printed for line in lines]
     if not every:
         return [*pages]
@@ -406,7 +427,7 @@ def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
     is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
     has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
     is_title = (is_other and has_word and not line.text.endswith(_FINISHED)) or _ROMAN_TITLE.fullmatch(line.text)
-    return bool(is_title) and is_short and not line.parts
+    return bool(is_title) and is_short and not line.parts and not _NO_HEADING.fullmatch(line.text)
 
 
 def _with_headings(

@@ -15,6 +15,8 @@ from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from hlgraph.text import CONTENTS
+
 if TYPE_CHECKING:
     from hlgraph.read.bounds import Produced
 
@@ -32,7 +34,7 @@ _VALUE = re.compile(
 )
 _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
-_MOST_HEADS = 4
+_MOST_HEADS, _MOST_NOTES = 4, 8  # rows above those of a table
 _MOST_COLUMNS = 30  # whose labels may span
 _CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
 _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
@@ -65,6 +67,12 @@ class AlignedTable(NamedTuple):
     size: int
     head: list[str]
     rows: list[tuple[int, list[str]]]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all columns have labels, all rows values, and two rows several: it is no text in columns."""
+        counts = [sum(map(is_value, cells[1:])) for _, cells in self.rows if any(cells[1:])]
+        return all(self.head[1:]) and all(counts) and sum(count > 1 for count in counts) > 1
 
 
 class Field(NamedTuple):
@@ -149,7 +157,20 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
         body.insert(0, (at - 1, _fields(lines[at - 1])))
     first, head = _heads(lines, body[0][0], columns, left)
     rows = [(number, _cells(row, columns)) for number, row in body if row]
+    if len(columns) == 1 and _are_contents([cells for _, cells in rows if cells[1]]):
+        return None
     return AlignedTable(first, body[-1][0] + 1 - first, head, rows)
+
+
+def _are_contents(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows are those of a table of contents: numbered parts, and those with dots, with pages that follow each other."""
+    pages = [int(page) for _, page in rows if page.isdecimal() and len(page) < 5]
+    are_parts = sum(_PART.match(name) is not None for name, _ in rows) * 2 > len(rows) >= _FEWEST_COLUMNS
+    return are_parts and len(pages) == len(rows) and all(one <= other for one, other in pairwise(pages))
+
+
+_LISTED = re.compile(r"\s(?:\d{1,4}|[ivxlc]{1,7})\Z")
+_PART = re.compile(r"(?:[^\W\d_]+ )?\d+(?:\.\d+)*\.? \S|.*(?:\. ?){4}")
 
 
 def may_have_table(text: str) -> bool:
@@ -179,63 +200,50 @@ def has_short_lines(text: str) -> bool:
     return False
 
 
-def with_markdown(text: str, *, has_numbers: bool = True, unit: float = 1) -> str:
-    r"""The text of a page that is laid out with spaces: tables become Markdown, other lines get single spaces.
-
-    Parameters
-    ----------
-    text : lines as they are laid out, with spaces for the distances between words
-    has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
-    unit : width of a character, in places of the layout, default 1
-
-    Returns
-    -------
-    str
-        Empty if the page has no table, or has text in columns, whose lines belong to different sentences.
-
-    Examples
-    --------
-    >>> print(with_markdown("Sales  of  us\n            2023   2022\nRevenue    5,234  4,900\nCosts         12     10"))
-    Sales of us
-    <BLANKLINE>
-    |  | 2023 | 2022 |
-    | --- | --- | --- |
-    | Revenue | 5,234 | 4,900 |
-    | Costs | 12 | 10 |
-    """
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return woven(lines, tables_in(lines, has_numbers=has_numbers, unit=unit))
-
-
 def tables_in(
     lines: Sequence[str],
     *,
     has_numbers: bool = True,
     unit: float = 1,
+    gaps: Sequence[float] = (),
     is_marked: Callable[[str], bool] = lambda _: False,
 ) -> list[AlignedTable]:
-    """The tables of a page that is laid out with spaces, from top to bottom; none if it has text in columns.
+    """The tables of a page that is laid out with spaces, from top to bottom.
 
     Parameters
     ----------
-    lines : lines that are not blank
-    has_numbers, unit : see :func:`with_markdown`
+    lines : lines that are not blank, with spaces for the distances between words
+    has_numbers : whether to look for tables of numbers, and not only for tables of words with a header, default True
+    unit : width of a character, in places of the layout, default 1
+    gaps : the distance of each line from the one above, default unknown
     is_marked : whether a line is printed as the header of a table is, in bold; default never
     """
     tables: list[AlignedTable] = []
     at = 0
     while at < len(lines):
-        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at)
+        if CONTENTS.fullmatch(lines[at].strip()):
+            at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
+            continue
+        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
             table = None
         tables += [table] if table else []
         at = table.first + table.size if table else at + 1
+    return tables
+
+
+def has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
+    """Whether the lines around the tables of a page are those of text in columns, which belong to different sentences.
+
+    Parameters
+    ----------
+    lines, tables : those of :func:`tables_in`
+    """
     inside = {number for table in tables for number in range(table.first, table.first + table.size)}
     prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
-    in_columns = sum(_GAP.search(line) is not None for line in prose)
-    return [] if in_columns > max(2, len(prose) * _MOST_IN_COLUMNS) else tables
+    return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
 
 
 def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
@@ -245,6 +253,17 @@ def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
     ----------
     lines : lines that are not blank
     tables : what :func:`tables_in` finds in them
+
+    Examples
+    --------
+    >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
+    >>> print(woven(lines, tables_in(lines)))
+    Sales of us
+    <BLANKLINE>
+    |  | 2023 | 2022 |
+    | --- | --- | --- |
+    | Revenue | 5,234 | 4,900 |
+    | Costs | 12 | 10 |
     """
     if not tables:
         return ""
@@ -252,13 +271,14 @@ def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
     at = 0
     for table in tables:
         parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
-        parts.append(_markdown(table))
+        parts.append(table_markdown(table))
         at = table.first + table.size
     parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
     return "\n\n".join(part for part in parts if part)
 
 
-def _markdown(table: AlignedTable) -> str:
+def table_markdown(table: AlignedTable) -> str:
+    """A table of aligned columns as Markdown."""
     rows, _ = _in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
     head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
     return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))
@@ -593,20 +613,24 @@ def _with_names(rows: list[list[Cell]], heads: int) -> list[list[Cell]]:
     return rows
 
 
-def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
-    """The table of words in at least three columns whose header is line ``at``; None if there is none."""
+def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedTable | None:
+    """The table of words in at least three columns whose header is line ``at``; None if there is none.
+
+    A line with one cell goes on with that of the row that it is nearer to.
+    """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < _FEWEST_COLUMNS or any(is_value(field.text) and not is_year(field.text) for field in head):
         return None
-    body: list[list[Field]] = []
-    for line in lines[at + 1 :]:
-        fields = _fields(line) if len(line) <= _LONGEST_LINE else []
-        if len(fields) < 2 or any(len(field.text) > _LONGEST_CELL for field in fields):
-            break
-        body.append(fields)
+    body, numbers, ends = _rows_below(lines, at, gaps)
     texts = [field.text for fields in (head, *body) for field in fields]
     is_prose = sum(map(len, texts)) > _MEAN_CELL * len(texts)
-    rows = cells_between_gaps([head], body) if len(body) >= 2 and not is_prose else []
+    over = _fields(lines[at - 1]) if at and len({field.text for field in head}) < len(head) else []
+    heads = [over, head] if over else [head]  # equal labels stand under others
+    rows = cells_between_gaps(heads, body) if len(body) >= 2 and not is_prose else []
+    for _ in range(_MOST_SUMS):  # below, with names over several columns
+        if not rows and len(body) > 2 and len(body[-1]) < len(head) and not is_prose:
+            body.pop()
+            rows = cells_between_gaps(heads, body)
     if not rows or len(head) != max(map(len, body)):
         return None
     full = [[""] * len(head) for _ in rows]
@@ -614,7 +638,53 @@ def _gap_table(lines: Sequence[str], at: int) -> AlignedTable | None:
         for cell in cells:
             begin = cell.column or 0
             row[begin : begin + cell.width] = [cell.text] * cell.width
-    return AlignedTable(at, len(rows), full[0], [(at + number, row) for number, row in enumerate(full) if number])
+    labels = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*full[: len(heads)], strict=True)]
+    if len({*labels}) < len(labels):
+        return None
+    first = at + 1 - len(heads)
+    return AlignedTable(first, ends[len(body) - 1] - first, labels, [*zip(numbers, full[len(heads) :], strict=False)])
+
+
+_MOST_SUMS = 4  # rows below those of a table
+_NEARER = 0.85  # of the distance to the row that a line does not belong to
+
+
+def _rows_below(lines: Sequence[str], at: int, gaps: Sequence[float]) -> tuple[list[list[Field]], list[int], list[int]]:
+    """The fields of the rows below a header, the line of each, and the one after its last."""
+    body: list[list[Field]] = []
+    numbers, ends = list[int](), list[int]()
+    above: list[Field] = []
+    pitch = float("inf")  # the least distance between a row and the line above it
+    for number, line in enumerate(lines[at + 1 :], at + 1):
+        fields = _fields(line) if len(line) <= _LONGEST_LINE else []
+        is_part = len(fields) == 1 and bool(body) and number + 1 < len(gaps)
+        if not fields or any(len(field.text) > _LONGEST_CELL for field in fields) or (len(fields) == 1 and not is_part):
+            break
+        if is_part and gaps[number + 1] < _NEARER * (pitch if above else gaps[number]):
+            above += fields
+        elif is_part:
+            if above or gaps[number] >= _NEARER * max(pitch, gaps[number + 1]) or not _goes_on(body[-1], fields[0]):
+                break
+            ends[-1] = number + 1
+        else:
+            parts, above = above, []
+            if not all(_goes_on(fields, part, is_above=True) for part in reversed(parts)):
+                break
+            body.append(fields)
+            pitch = min(pitch, gaps[number]) if number < len(gaps) else pitch
+            numbers.append(number)
+            ends.append(number + 1)
+    return body, numbers, ends
+
+
+def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
+    """Make a line a part of the cell of a row that begins where it does, in place; whether there is one."""
+    at = next((at for at, field in enumerate(row) if abs(field.start - part.start) <= 1), None)
+    if at is None:
+        return False
+    texts = (part.text, row[at].text) if is_above else (row[at].text, part.text)
+    row[at] = Field(row[at].start, max(row[at].end, part.end), " ".join(texts))
+    return True
 
 
 def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
@@ -735,17 +805,24 @@ class Grid:
         table = [row for row in _placed(rows, produced) if any(cell.text for cell in row.values())]
         width = max((at + 1 for row in table for at, cell in row.items() if cell.text), default=0)
         produced.add_cells(len(table) * width)
-        every = [[row.get(at, _NO_CELL) for at in range(width)] for row in table]
-        # a column that only spans divide from the one before, as where another row has a line, goes
-        shown = [at for at in range(width) if not at or not _is_spanned_alone([row[at - 1 : at + 1] for row in every])]
-        full, width = [[row[at] for at in shown] for row in every], len(shown)
+        columns: list[list[Cell]] = []
+        for at in range(width):
+            column = [row.get(at, _NO_CELL) for row in table]
+            if columns and _are_one(columns[-1], column):
+                columns[-1] = [one if one.text else other for one, other in zip(columns[-1], column, strict=True)]
+            else:
+                columns.append(column)
+        full, width = [list(row) for row in zip(*columns, strict=True)], len(columns)
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
         pairs = _pairs_above(full[first:])
         about = _line(full[first]) if pairs else ""
-        first += pairs
-        self.captions = [*dict.fromkeys(_line(row) for row in full[:first])]
+        notes = 0 if pairs else _notes_above(full[first:])
+        captions = [_line(row) for row in full[: first + pairs]]
+        first += pairs + notes
+        captions += [cell.text for row in full[first - notes : first] for cell in _texts(row)]
+        self.captions = [*dict.fromkeys(captions)]
         filled = [at for at in range(width) if any(row[at].text for row in full)]
         form = [[row[at] for at in filled] for row in full[first:]]
         is_form = _is_form(form) and not any(cell.is_head for row in form for cell in row[1::2])
@@ -767,24 +844,55 @@ class Grid:
         """The captions, the table and the notes, with empty lines between; empty without text."""
         if not self.rows and any(self.head):  # a header alone
             return "\n\n".join([*self.captions, _barred(self.head), *self.notes])
+        if len(self.rows) == 1 and not any(self.head) and _are_notes(self.rows[0]):
+            return "\n\n".join([*self.captions, *filter(None, self.rows[0]), *self.notes])
         lines = [_barred(self.head), "|" + " --- |" * len(self.head), *map(_barred, self.rows)] if self.rows else []
         return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
 
 
 def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
-    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between.
+    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between; lines if no row has two cells.
 
     Parameters
     ----------
     rows : the cells with text of each row, with their columns
     produced : counts the cells
     """
+    if all(len(cells) < 2 for cells in rows):
+        return "\n\n".join(cell.text for cells in rows for cell in cells)
     parts: list[str] = []
-    for table in side_by_side(rows):
+    for table in chain.from_iterable(map(_one_below_the_other, side_by_side(rows))):
         first = min(cell.column or 0 for row in table for cell in row)
-        moved = [[cell._replace(column=(cell.column or 0) - first) for cell in row] for row in table]
+        moved = [
+            [
+                cell._replace(column=(cell.column or 0) - first, is_head=cell.is_head and at < _MOST_HEADS)
+                for cell in row
+            ]
+            for at, row in enumerate(table)
+        ]
         parts.append(Grid(moved, produced=produced).markdown())
     return "\n\n".join(parts)
+
+
+def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequence[Cell]]]:
+    """The tables of neighbouring rows without a blank row between them: one begins with the lines above a row of labels.
+
+    Such a row stands above data, and is marked or begins as the header of the table above does.
+    """
+    starts = [0]
+    header: Sequence[Cell] = ()
+    last: Sequence[Cell] = ()
+    above = 0  # the first of the lines above a row
+    for at, (row, below) in enumerate(pairwise(rows)):
+        if len(row) > 1:
+            is_marked = all(cell.is_head for cell in row) and not all(cell.is_head for cell in last)
+            is_header = len(row) > 2 and not any(map(_is_datum, row)) and any(map(_is_datum, below))
+            if header and is_header and (is_marked or row[0].text == header[0].text):
+                starts.append(above)
+            if is_header or not header:
+                header = row
+            last, above = row, at + 1
+    return [rows[start:end] for start, end in pairwise([*starts, len(rows)])]
 
 
 def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
@@ -859,10 +967,11 @@ def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int
     return table
 
 
-def _is_spanned_alone(pairs: Sequence[Sequence[Cell]]) -> bool:
-    """Whether the second of two columns has no text but that of cells that span both."""
-    are_spanned = [left is right for left, right in pairs if right.text]
-    return bool(are_spanned) and all(are_spanned)
+def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
+    """Whether two columns are one that other rows divide, by a line or by a box around words: cells span both or one is empty."""
+    pairs = [*zip(left, right, strict=True)]
+    is_spanned = any(one is other and one.text for one, other in pairs)
+    return is_spanned and all(one is other or not (one.text and other.text) for one, other in pairs)
 
 
 def _texts(row: Sequence[Cell]) -> list[Cell]:
@@ -890,6 +999,33 @@ def _pairs_above(table: Sequence[Sequence[Cell]]) -> int:
     has_values = any(map(_is_datum, chain.from_iterable(rows)))
     are_named = all(row[0].text.endswith(":") for row in table[:size])
     return size if rows and has_labels and (are_named or (has_values and size > 1)) else 0
+
+
+def _notes_above(table: Sequence[Sequence[Cell]]) -> int:
+    """How many rows with gaps, such as notes, stand above a full row of different labels, below which are columns of data."""
+    first = table[0] if table else ()
+    is_spanned = any(left is right and left.text for left, right in pairwise(first))
+    if is_spanned or all(cell.text for cell in first) or any(cell.is_head for cell in first):
+        return 0
+    for at, row in enumerate(table[: _MOST_NOTES + 1]):
+        if any(map(_is_datum, row)):
+            return 0
+        if len({cell.text for cell in _texts(row)}) == len(row):
+            columns = zip(*table[at + 1 :], strict=True)
+            count = sum(2 * sum(map(_is_datum, column)) > len(column) for column in columns)
+            return at if len(row) >= _FEWEST_COLUMNS and count > 1 else 0
+    return 0
+
+
+def _are_notes(row: Sequence[str]) -> bool:
+    """Whether the texts of a row that stands alone are no name and its values."""
+    name, *others = [*filter(None, row)] or [""]
+    return (
+        len(name.split()) > _MOST_NAME_WORDS and not name.endswith(":") and not any(map(_is_datum, map(Cell, others)))
+    )
+
+
+_MOST_NAME_WORDS = 4
 
 
 def _joined(column: Iterable[Cell]) -> str:
@@ -949,7 +1085,10 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     table = [row for row in table if not _is_line(row)]
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
-    if not is_whole or all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+    if not table or not is_whole:
+        return False
+    has_label = is_year(table[0][1].text) or not _HAS_DIGIT.search(table[0][1].text)
+    if has_label and all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
         return False
     return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
 

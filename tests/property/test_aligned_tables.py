@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.read.tables import AlignedTable, aligned_table, with_markdown
+from hlgraph.read.tables import AlignedTable, aligned_table, tables_in, woven
 
 _LABELS = ("Sales", "Cost of goods", "Rent", "Income taxes", "Net loss for the year", "Wages")
 _UPPER = ("Q1", "Three Months Ended June 30,", "As of", "Group", "Year Ended December 31,", "Region North")
@@ -84,7 +84,7 @@ def test_a_cell_has_its_own_labels_or_none(layout: Layout) -> None:
 )
 def test_no_word_of_a_page_is_lost(layout: Layout, prose: list[str]) -> None:
     lines = [*prose[:2], *layout.lines, *prose[2:]]
-    text = with_markdown("\n".join(lines))
+    text = woven(lines, tables_in(lines))
     if text:
         said = text.replace("|", " ").split()
         for word in " ".join(lines).split():

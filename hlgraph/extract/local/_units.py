@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
 from hlgraph.text import (
+    CAPTION,
+    CONTENTS,
     ITEM,
     STRUCK,
     Block,
@@ -56,10 +58,6 @@ _ONLY_REMARK = re.compile(r"(?:\[[ xX]\] )?[(\[][^()\[\]]*[)\]][.:;,]?")
 _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading and its page, or a thing and its price
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
-_CONTENTS = re.compile(  # the heading of a table of contents, whose lines end with the numbers of pages
-    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
-    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
-)
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
 _MARKER = re.compile(rf"{ITEM.pattern}\s*")
 _TERM = re.compile(
@@ -103,7 +101,7 @@ _DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d
 _VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
 # A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
 _EDITION = re.compile(
-    rf"(?:[A-Z]\w* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
+    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
 )
 _CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")
 _BAR = "\ue001"  # stands for a bar in code
@@ -224,7 +222,7 @@ def _units(text: str, heading: str, edition: str) -> Iterator[tuple[Unit, str]]:
             edition, level = unit.text, own
         elif own and (own <= level or own == 1):
             edition = ""
-        if unit.kind is BlockKind.PROSE and _LISTED.search(unit.text) and _CONTENTS.fullmatch(unit.heading):
+        if unit.kind is BlockKind.PROSE and _LISTED.search(unit.text) and CONTENTS.fullmatch(unit.heading):
             continue
         yield unit._replace(edition=edition), lead
 
@@ -234,14 +232,15 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
     rows: list[Block] = []
     code: list[Block] = []
     above = ""  # the last sentence of the block above
+    caption = ""
     context = Context(text)
     has_words = len(_WORD_BEGINS.findall(text)) > 1
     for block in blocks(text):
         lead = context.above(block)
         is_row = block.kind is BlockKind.ROW or (bool(rows) and is_separator(text[block.start : block.end]))
         if rows and (not is_row or block.is_loose):
-            yield from ((unit, "", 0) for unit in _table(text, rows, heading))
-            rows = []
+            yield from ((unit, "", 0) for unit in _table(text, rows, caption or heading))
+            rows, caption = [], ""
         if code and block.kind is not BlockKind.CODE:
             yield from _code(text, code, heading, above)
             code, above = [], ""
@@ -263,7 +262,9 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
                 else:
                     yield unit, lead, 0
                 above = unit.text
-    yield from ((unit, "", 0) for unit in _table(text, rows, heading))
+            written = text[block.start : block.end]
+            caption = " ".join(plain(written).split()) if CAPTION.fullmatch(written.strip("*_ ")) else ""
+    yield from ((unit, "", 0) for unit in _table(text, rows, caption or heading))
     yield from _code(text, code, heading, above)
 
 

@@ -11,11 +11,14 @@ from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title
 from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import words
 
 _DEEPEST = 6
 _MOST_SHOWN = 5
 _LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
+_FEWEST_WORDS, _MOST_PARTS = 5, 3  # "Read next" is worth no warning
 _LONG = 200  # characters of a description that stands below a table
+_NO_TITLE = re.compile(r"^\W|[\d:|]")
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -36,6 +39,48 @@ class Unread(Counter[str]):
         shown = [f"{kind} ({count:,})" if count > 1 else kind for kind, count in self.most_common(_MOST_SHOWN)]
         rest = sum(self.values()) - sum(count for _, count in self.most_common(_MOST_SHOWN))
         return (f"not read: {', '.join([*shown, f'{rest:,} more'] if rest else shown)}",) if self else ()
+
+
+def unsaid(parts: Iterable[str], text: str) -> list[str]:
+    """The parts of a file of whose words most are not in what was read of it.
+
+    Parameters
+    ----------
+    parts : texts of the file
+    text : what was read
+    """
+    left = Counter(words(text))
+    missed: list[str] = []
+    for part in parts:
+        own = words(part)
+        missing = 0
+        for word in own:
+            left[word] -= 1
+            missing += left[word] < 0
+        if missing * 2 > len(own):
+            missed.append(part)
+    return missed
+
+
+def count_words(parts: Iterable[str]) -> int:
+    """Number of words of some texts."""
+    return sum(len(words(part)) for part in parts)
+
+
+def unsaid_warning(parts: Sequence[str], where: str = "", mend: str = "") -> tuple[str, ...]:
+    """A warning that shows the longest parts of a file that were not read, if they have five words or more.
+
+    Parameters
+    ----------
+    parts : the texts
+    where : where in the file they stand, default nowhere in particular
+    mend : what reads them, default nothing
+    """
+    count = count_words(parts)
+    if count < _FEWEST_WORDS:
+        return ()
+    shown = "; ".join(f"{part[:60]!r}" for part in sorted(parts, key=len, reverse=True)[:_MOST_PARTS])
+    return (f"{count:,} words {where}were not read, such as {shown}{mend}",)
 
 
 def heading(text: str, level: int) -> str:
@@ -71,14 +116,41 @@ def is_title_line(text: str) -> bool:
     )
 
 
-def slide_title(page: str) -> str:
-    """The title of a slide; empty if it has none.
+def title_line(text: str, level: int) -> str:
+    """The heading that a line in bold is.
 
     Parameters
     ----------
-    page : the slide as Markdown, which begins with its title
+    text : the line
+    level : the level of the last heading above it
     """
-    return page.partition("\n")[0].removeprefix("## ") if page.startswith("## ") else ""
+    return heading(text.removeprefix("- "), level + 1)
+
+
+def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
+    """The title of a show, that of its first slide, and the slides, of which none is under the title of the one before.
+
+    One without a title below others has its first line, if that is no sentence, value or item, or its number.
+
+    Parameters
+    ----------
+    pages : the slides as Markdown, which begin with their titles
+
+    Examples
+    --------
+    >>> slides(["## Findings\\n\\nIt grew.", "Costs\\n\\nPlan: 4", "It ended."])[1]
+    ['## Findings\\n\\nIt grew.', '## Costs\\n\\nPlan: 4', '## Slide 3\\n\\nIt ended.']
+    """
+    titled: list[str] = []
+    has_titles = False
+    for number, page in enumerate(pages, 1):
+        first, _, rest = page.partition("\n\n")
+        is_lost = has_titles and bool(page) and not page.startswith("## ")
+        has_titles = has_titles or page.startswith("## ")
+        is_title = bool(rest) and is_title_line(first) and _NO_TITLE.search(first) is None
+        titled.append(f"## {page}" if is_lost and is_title else f"## Slide {number}\n\n{page}" if is_lost else page)
+    first = titled[0].partition("\n")[0]
+    return first.removeprefix("## ") if first.startswith("## ") else "", titled
 
 
 def code(text: str, language: str = "") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin
-from hlgraph.read.formats._blocks import Unread, item, lowered, raised
+from hlgraph.read.formats._blocks import Unread, item, lowered, raised, unsaid, unsaid_warning
 from hlgraph.read.notation import mathml
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document
-from hlgraph.text import words
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -250,21 +248,21 @@ def listed(
         flow.depth += 1
         first, *rest = [*filter(None, flow.inside(entry)), ""]
         flow.depth -= 1
-        lines.append(item(f"{label} {_LINES.sub(' ', first)}".strip(), marker=mark, depth=flow.depth))
+        is_inner = not label and _LISTED.match(first) is not None  # a list in an item without words of its own
+        line = item(f"{label} {_LINES.sub(' ', first)}".strip(), marker=mark, depth=flow.depth)
+        lines.append(first if is_inner else line)
         for block in filter(None, rest):
             if block.startswith(("|", "```")):
                 yield "\n".join(filter(None, lines))
                 yield block
                 lines = []
             else:
-                is_list = re.match(r"\s*(?:-|\d+\.|\w{1,5}\)) ", block) is not None
-                lines.append(block if is_list else f"\n{'  ' * (flow.depth + 1)}{_LINES.sub(' ', block)}")
+                lines.append(block if _LISTED.match(block) else f"\n{'  ' * (flow.depth + 1)}{_LINES.sub(' ', block)}")
     yield "\n".join(filter(None, lines))
 
 
 _LINES = re.compile(r"\s*\n\s*")
-_FEWEST = 5  # words that are worth a warning
-_MOST_SHOWN = 3
+_LISTED = re.compile(r"\s*(?:-|\d+\.|\w{1,5}\)) ")
 
 
 def lost(root: Element, document: Document, *, ignored: Collection[str]) -> Document:
@@ -276,25 +274,17 @@ def lost(root: Element, document: Document, *, ignored: Collection[str]) -> Docu
     document : what was read of it
     ignored : local names of elements about the file or the journal, whose text is not part of the document
     """
-    left = Counter(words(" ".join([document.text, document.title, *map(str, document.metadata.values())])))
-    missed: list[str] = []
-    count = 0
+    said = " ".join([document.text, document.title, *map(str, document.metadata.values())])
+    missed = unsaid(_texts(root, ignored), said)  # one word may be part of another: H<sub>2</sub>O
+    return replace(document, warnings=(*document.warnings, *unsaid_warning([part for part in missed if " " in part])))
+
+
+def _texts(root: Element, ignored: Collection[str]) -> Iterator[str]:
+    """The texts of a file, each on one line, in order of their elements."""
     waiting: list[Element] = [root]
     while waiting:
         element = waiting.pop()
-        texts = [] if tag_of(element) in ignored else [element.text or "", *(child.tail or "" for child in element)]
-        for text in filter(str.strip, texts):
-            own = words(text)
-            missing = 0
-            for word in own:
-                left[word] -= 1
-                missing += left[word] < 0
-            if len(own) > 1 and missing * 2 > len(own):  # one word may be part of another: H<sub>2</sub>O
-                missed.append(" ".join(text.split()))
-                count += len(own)
-        if texts:
+        if tag_of(element) not in ignored:
+            texts = (element.text or "", *(child.tail or "" for child in element))
+            yield from (" ".join(text.split()) for text in texts if text.strip())
             waiting += [child for child in reversed(element) if tag_of(child)]
-    if count < _FEWEST:
-        return document
-    shown = "; ".join(f"{text[:60]!r}" for text in sorted(missed, key=len, reverse=True)[:_MOST_SHOWN])
-    return replace(document, warnings=(*document.warnings, f"{count:,} words were not read, such as {shown}"))

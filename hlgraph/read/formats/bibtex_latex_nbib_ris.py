@@ -81,6 +81,8 @@ _LINES = re.compile(
     r"\\cmidrule(?:\[[^\]\n]*\])?(?:\([^)\n]*\))?\{[-\d]+\}"
 )  # the library has no form for such arguments
 _SIGNS = {"pm": "±", "times": "×", "sim": "∼", "approx": "≈", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "cdot": "·"}
+_LOGOS = {name: name for name in _names("TeX LaTeX BibTeX XeTeX XeLaTeX LuaTeX LuaLaTeX pdfTeX pdfLaTeX ConTeXt")}
+_LOGOS |= {"LaTeXe": "LaTeX2e", "AmS": "AMS"}
 _SIGNS |= {"%": "%", ",": " ", "checkmark": "✓"}
 _SIGN = re.compile(r"\\([a-z]+|[%,])")
 _PLAIN_MATH = re.compile(
@@ -338,7 +340,7 @@ class _Walk:
         elif name == "texorpdfstring" and texts:
             text = texts[0]
         elif not texts or len(name) == 1:  # a symbol or an accent
-            text = _SIGNS.get(name, "") if name.isalpha() else ""
+            text = {**_SIGNS, **_LOGOS}.get(name, "") if name.isalpha() else ""
             text = text or self._symbol(node)
             if not (text or texts or _is_known(name) or node.parsing_state.s.startswith("{", node.pos + node.len)):
                 self.unread[f"macro \\{name}"] += 1

@@ -169,7 +169,7 @@ def _csv_rows(
         if first is None:
             return [], [], iter(())
         is_tsv = without_gz(origin.name).lower().endswith(".tsv") and "\t" in first
-        delimiter = "\t" if is_tsv else delimiter or max(_DELIMITERS, key=first.count)
+        delimiter = "\t" if is_tsv else delimiter or _delimiter(first, lines.ahead(_MOST_ABOVE))
         has_blanks = any(f'{delimiter} "' in line for line in (first, *lines.ahead(_MOST_ABOVE)))
         reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True, skipinitialspace=has_blanks)
         header = [name.strip() for name in next(reader)]
@@ -225,12 +225,28 @@ def _above(lines: _CsvLines) -> tuple[list[str], str]:
 def _is_above(row: list[str], lines: _CsvLines, delimiter: str) -> bool:
     """Whether a row stands above the header: it is empty, or has one cell, or a name and a value while the rows below are wider."""
     filled = sum(map(bool, row))
+    if len(row) == 1:
+        return _usual_width(lines.ahead(_MOST_ABOVE), delimiter) > 2
     if filled < 2:
-        return len(row) != 1 and bool(lines.ahead(1))
+        return bool(lines.ahead(1))
     if filled > 2 or not all(row[:2]):
         return False
     below = [cells for cells in csv.reader(lines.ahead(_MOST_ABOVE), delimiter=delimiter) if sum(map(bool, cells)) > 2]
     return len(below) > 1 and len({len(cells) for cells in below[:-1]}) == 1
+
+
+def _delimiter(first: str, below: list[str]) -> str:
+    """The delimiter of a file: the one that occurs most often in a line, or, if it has none, divides most lines below it alike."""
+    if _width(first) > 1:
+        return max(_DELIMITERS, key=first.count)
+    return max(_DELIMITERS, key=lambda each: _usual_width(below, each))
+
+
+def _usual_width(lines: list[str], delimiter: str) -> int:
+    """The number of cells of at least two lines, which are at least half of all; 1 if there is none."""
+    widths = Counter(len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells)
+    width, count = max(widths.items(), key=lambda each: each[1], default=(1, 0))
+    return width if count > 1 and 2 * count >= widths.total() else 1
 
 
 def _are_data(first: list[str], rows: list[list[str]]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import is_title_line
+from hlgraph.read.formats._blocks import is_title_line, title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
@@ -267,7 +267,7 @@ class _Reader:
                 if mark := _ATX.match(text):
                     level = mark.end(1)
                 elif following is not None and _is_bold(element) and not _is_bold(following) and is_title_line(text):
-                    text, is_item = f"{'#' * min(level + 1, _DEEPEST)} {clean_title(text.removeprefix('- '))}", False
+                    text, is_item = title_line(text, level), False
             elif kind == "tbl":
                 text = self._table(element, beside)
             else:

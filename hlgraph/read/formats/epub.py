@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, given_title
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.html import Page, main_text
 from hlgraph.read.options import ReadOptions
@@ -114,7 +114,7 @@ def _properties(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
     main = main or (titles[0][1] if titles else "")
     if subtitle := next((text for kind, text in titles if kind == "subtitle" and text != main), ""):
         metadata["subtitle"] = subtitle
-    return main, metadata
+    return given_title(main), metadata
 
 
 def _texts(tree: Element, name: str) -> Iterator[str]:

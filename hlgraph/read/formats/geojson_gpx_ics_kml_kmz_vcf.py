@@ -357,16 +357,15 @@ def read_calendar(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
 def _entry(entry: Any, unread: Unread) -> Iterator[str]:
     """The blocks of an event, a task or a note: when, where, what else is said of it, and its description."""
     yield heading(_plain(entry.get("SUMMARY", "")) or _ENTRIES[entry.name], 2)
-    yield f"when: {_span(entry)}" if "DTSTART" in entry else ""
-    yield f"repeats: {_repeats(entry['RRULE'])}" if "RRULE" in entry else ""
-    yield f"except on: {_values(entry['EXDATE'])}" if "EXDATE" in entry else ""
-    yield f"where: {_values(entry['LOCATION'])}" if "LOCATION" in entry else ""
+    said = {"when": _span(entry) if "DTSTART" in entry else "", "repeats": _repeats(entry.get("RRULE") or "")}
+    said |= {label: _values(entry.get(name, "")) for label, name in (("except on", "EXDATE"), ("where", "LOCATION"))}
     for name, value in entry.items():
         several = value if isinstance(value, list) else [value]
         if name.startswith("X-") or any("ENCODING" in getattr(each, "params", {}) for each in several):
             unread["attachment or property of one program"] += len(several)
         elif name not in _TOLD:
-            yield f"{_LABELS_OF_DATES.get(name, name.lower().replace('-', ' '))}: {_values(value)}"
+            said[_LABELS_OF_DATES.get(name, name.lower().replace("-", " "))] = _values(value)
+    yield from (f"{label}: {value}" for label, value in said.items() if value)
     yield _plain(entry.get("DESCRIPTION", ""))
     for inner in entry.subcomponents:
         unread["reminder" if inner.name == "VALARM" else str(inner.name).lower()] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from decimal import Decimal
 from itertools import groupby
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title, decode, marked_encoding
-from hlgraph.read.formats._blocks import is_title_line
+from hlgraph.read.content import Origin, clean, clean_title, decode, given_title, marked_encoding
+from hlgraph.read.formats._blocks import count_words, is_title_line, unsaid, unsaid_warning
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import mathml, shifted
 from hlgraph.read.options import ReadOptions
@@ -155,14 +155,12 @@ def main_text(
     text = _QUOTED.sub(r"\1>", text) if mark_quotes else text
     text, details = _unmarked(text, facts)
     produced.add(text)
-    warnings += _warning([_MARKS.sub("", part) for part in lost] if facts else lost) if text else ()
+    shown = [_MARKS.sub("", part) for part in lost] if facts else lost
+    warnings += unsaid_warning(shown, "beside the main text ", "; --format text reads them") if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
-    title = (
-        _MARKS.sub("", _title(guess, clean_title(clean(declared))))
-        if facts
-        else _title(guess, clean_title(clean(declared)))
-    )
+    title = _title(guess, given_title(clean_title(clean(declared))))
+    title = _MARKS.sub("", title) if facts else title
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
 
 
@@ -182,10 +180,10 @@ def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]
     for least in (1, _SHORT):
         extracted = _extraction(deepcopy(tree), least)
         text = clean(str(extracted.text or "")).replace(_EMPTY, "").strip() if extracted else ""
-        lost = _lost(parts, text)
-        if not best[1] or _size(lost) < _size(best[2]):
+        lost = unsaid(parts, text)
+        if not best[1] or count_words(lost) < count_words(best[2]):
             best = extracted, _ESCAPED.sub(r"\1", text), lost
-        if text and _size(lost) <= _MOST_LOST * _size(parts):
+        if text and count_words(lost) <= _MOST_LOST * count_words(parts):
             break
     return best
 
@@ -721,9 +719,7 @@ _CONTENT = (
     "or ancestor::footer or ancestor::form or ancestor::script or ancestor::style or ancestor::noscript or ancestor::template "
     "or ancestor::a[not(ancestor::p)] or ancestor::*[@hidden or @aria-hidden='true' or @role='navigation'])]"
 )
-_MOST_SHOWN = 3
 _SHORT_WORD = 3  # characters: "the" and "for" do not tell what a page is about
-_FEWEST = 5  # words that are worth a warning: "Read next" is not
 
 
 def _content(tree: HtmlElement) -> list[str]:
@@ -747,34 +743,6 @@ def _title(guess: str, declared: str) -> str:
     shared = set(words(guess)) & set(words(declared))
     is_about = any(len(word) > _SHORT_WORD for word in shared) or len(shared) == len(set(words(guess)))
     return guess if guess and (is_about or not declared) else declared
-
-
-def _lost(parts: Sequence[str], text: str) -> list[str]:
-    """The parts of a page of whose words most are not in its text."""
-    left = Counter(words(text))
-    lost = []
-    for part in parts:
-        own = words(part)
-        missing = 0
-        for word in own:
-            left[word] -= 1
-            missing += left[word] < 0
-        if missing * 2 > len(own):
-            lost.append(part)
-    return lost
-
-
-def _size(parts: Iterable[str]) -> int:
-    return sum(len(words(part)) for part in parts)
-
-
-def _warning(lost: Sequence[str]) -> tuple[str, ...]:
-    """A warning that shows the texts that the extraction took for boilerplate, if they have five words or more."""
-    count = _size(lost)
-    if count < _FEWEST:
-        return ()
-    shown = "; ".join(f"{part[:60]!r}" for part in sorted(lost, key=len, reverse=True)[:_MOST_SHOWN])
-    return (f"{count:,} words beside the main text were not read, such as {shown}; --format text reads them",)
 
 
 def _words(element: HtmlElement) -> str:
@@ -886,6 +854,11 @@ _BOLD_STYLE = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
 
 def _reshape(tree: HtmlElement) -> None:
     """Take frames away, nest lists, and make headings of bold lines above text, in place. Takes time linear in the page."""
+    for box in tree.iter("div"):  # of DocBook, between paragraphs
+        if box.get("class") == "sidebar" and any(
+            "title" in child.get("class", "") for child in box.iterchildren("div", "p")
+        ):
+            del box.attrib["class"]
     for table in list(tree.iter("table")):
         if _is_frame(table):
             for each in (table, *_own(table)):
@@ -943,11 +916,14 @@ def _own(table: HtmlElement) -> Iterator[HtmlElement]:
 
 def _is_frame(table: HtmlElement) -> bool:
     """Whether a table only places what is in it: headings, lists, tables or several paragraphs, without labels or names beside."""
-    cells = [each for each in _own(table) if each.tag in ("td", "th")]
-    if any(each.tag == "th" for each in cells) or table.find("caption") is not None:
+    filled = (each for each in _own(table) if each.tag in ("td", "th") and any(map(str.strip, each.itertext())))
+    cells = [*filled]
+    if table.find("caption") is not None or any(each.tag == "th" and not _holds_parts(each) for each in cells[1:]):
         return False
-    if table.get("role") in ("none", "presentation"):
+    if len(cells) < 2 or table.get("role") in ("none", "presentation"):
         return True
+    if cells[0].tag == "th" and not _holds_parts(cells[0]):
+        return False
     firsts = [next(iter(row), None) for row in _own(table) if row.tag == "tr" and len(row) > 1]
     are_names = len(firsts) > 1 and all(each is not None and 0 < len(_words(each)) <= _LONGEST_NAME for each in firsts)
     is_listed = are_names and not any(_holds_parts(each) for each in firsts if each is not None)

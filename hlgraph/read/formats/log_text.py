@@ -7,6 +7,7 @@ statements. Marks of Markdown and bars in it are escaped: an entry is no heading
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -79,7 +80,7 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    text = with_definitions(with_drawn_tables(_without_pages(text)))
+    text = with_definitions(with_drawn_tables(_with_bullets(_without_pages(text))))
     return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
 
 
@@ -93,6 +94,31 @@ def _without_pages(text: str) -> str:
     from hlgraph.read.print_order import without_running_lines
 
     return f"\n{PAGE_BREAK}\n".join(without_running_lines([page.rstrip() for page in pages if page.strip()]))
+
+
+_INDENT = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
+_O = re.compile(r"^([ \t]+)[oO](?=[ \t]+\S)", re.MULTILINE)
+_FEWEST_ITEMS = 3
+
+
+def _with_bullets(text: str) -> str:
+    """A text whose items begin with an indented "o" with bullets in place of these; lines of text that are so indented are none.
+
+    Examples
+    --------
+    >>> print(_with_bullets("2.1\\n  o pumps\\n  o seals\\n    and rings\\n  o belts"))
+    2.1
+      • pumps
+      • seals
+        and rings
+      • belts
+    """
+    items = Counter(match[1] for match in _O.finditer(text))
+    if not any(count >= _FEWEST_ITEMS for count in items.values()):
+        return text
+    lines = Counter(_INDENT.findall(text))
+    marked = {indent for indent, count in items.items() if count >= _FEWEST_ITEMS and 2 * count > lines[indent]}
+    return _O.sub(lambda match: f"{match[1]}•" if match[1] in marked else match[0], text)
 
 
 def _title(text: str) -> str:

@@ -106,15 +106,20 @@ def _front_matter(origin: Origin, block: str) -> tuple[Mapping[str, object] | No
     return {str(key): value for key, value in loaded.items()}, tuple(loader.flaws)
 
 
+_VERSION = re.compile(r"\[?(?:(?:[A-Za-z][\w.-]{0,30} )?[vV]?\d+(?:\.\w+)+|Unreleased)\]?(?: [-–—(\d].{0,30})?")
+
+
 def first_heading(text: str) -> str:
     """The first heading outside fenced code that has words, as ``# `` or ``<h1>``, without markup; empty if there is none.
+
+    A version above others, as in a list of changes, is no title.
 
     Examples
     --------
     >>> first_heading("```sh\\n# a comment\\n```\\n# The title #\\n")
     'The title'
     """
-    fence = ""
+    fence = version = ""
     for line in _HTML_HEADING.sub(_on_one_line, text).splitlines():
         if opening := _FENCE.match(line):
             if fence in ("", opening.group(1)):
@@ -122,8 +127,11 @@ def first_heading(text: str) -> str:
         elif not fence and (heading := _HEADING.fullmatch(line) or _HTML_HEADING.fullmatch(line)):
             words = clean(heading.group(1))
             if title := clean_title(plain(_PICTURE.sub("", words))) or clean_title(plain(words)):
-                return title
-    return ""
+                is_version = _VERSION.fullmatch(title) is not None
+                if version or not is_version:
+                    return "" if version and is_version else version or title
+                version = title
+    return version
 
 
 def _on_one_line(match: re.Match[str]) -> str:

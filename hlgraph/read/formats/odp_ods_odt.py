@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, slide_title
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
+from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, slides
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
@@ -74,11 +74,14 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         )
     produced = Produced(origin, len(data), options.max_bytes)
     _strike(content, body)
+    named = _mark_headings(body, content, styles) if kind == "odt" else ""
     flow = Flow(body, produced, blocks={**_BLOCKS, "list": _Lists(content, styles).read}, inlines=_INLINES)
     title, metadata = _properties(flow, about)
+    title = title or named
     if kind == "odp":
         pages = [produced.add(clean(_BREAK.join(filter(None, _slide(flow, page))))) for page in below(body, "page")]
         metadata["slides"] = len(pages)
+        first, pages = slides(pages) if any(pages) else ("", [])
         starts = tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)) if pages else ()
         if not any(pages):
             raise ReadError(origin.uri, "is empty: its slides hold no text")
@@ -86,7 +89,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         return Document(
             origin.uri,
             _BREAK.join(pages),
-            title or slide_title(pages[0]) or clean_title(origin.stem),
+            title or first or clean_title(origin.stem),
             metadata,
             page_starts=starts,
             warnings=warnings,
@@ -121,8 +124,9 @@ def _trees(
             if not folder or member != "content.xml":
                 continue
             root = parsed(origin, package.read(name), extra=_EXTRA) if folder in shown else None
-            if root is not None and tag_of(root) == "math":
-                shown[folder].append(root)
+            parts = [] if root is None else [root] if tag_of(root) == "math" else below(root, "chart")
+            if parts:
+                shown[folder].append(parts[-1])
             else:
                 unread[f"embedded object {folder}"] += 1
         about, styles = (
@@ -158,7 +162,62 @@ def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, Metada
         metadata["created"] = values["creation-date"]
     if keywords := tuple(filter(None, (clean(flow.text(each)) for each in children(meta, "keyword")))):
         metadata["keywords"] = keywords
-    return clean_title(values["title"]), metadata
+    return given_title(clean_title(values["title"])), given_properties(metadata)
+
+
+def _mark_headings(body: Element, *roots: Element | None) -> str:
+    """Mark the paragraphs that are headings, of the style Title or in bold above other text, and definitions; the first title."""
+    styles = {attribute(each, "name"): each for root in roots if root is not None for each in below(root, "style")}
+    title, level = "", 1
+    for parent in (body, *below(body, "section")):
+        elements = [each for each in parent if tag_of(each) in ("h", "list", "p", "section", "table")]
+        is_bold = [all(weights := [*_weights(each, styles, is_bold=False)]) and bool(weights) for each in elements]
+        for at, element in enumerate(elements):
+            text = "".join(map(str, element.itertext())).strip()
+            named = {name for name, _ in _parents(element, styles)}
+            is_title = not title and "Title" in named
+            if tag_of(element) == "h":
+                level = int(attribute(element, "outline-level") or 1)
+            elif (
+                tag_of(element) == "p"
+                and text
+                and (is_title or (is_bold[at] and is_title_line(text) and not all(is_bold[at : at + 2])))
+            ):
+                element.tag = str(element.tag)[:-1] + "h"
+                element.set("outline-level", "1" if is_title else str(level + 1))
+                title = clean_title(text) if is_title else title
+            elif tag_of(element) == "p" and "List_20_Contents" in named:  # what a term above it means
+                element.tag = str(element.tag)[:-1] + _DEFINITION
+    return title
+
+
+_DEFINITION = "definition"
+
+
+def _definition(flow: Flow, element: Element) -> Iterator[str]:
+    yield from (f"  {block}" for block in _paragraph(flow, element) if block)
+
+
+def _parents(element: Element, styles: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:
+    """The style of an element and those that it is based on, with their names."""
+    name, seen = attribute(element, "style-name"), set[str]()
+    while name in styles and name not in seen:
+        seen.add(name)
+        yield name, styles[name]
+        name = attribute(styles[name], "parent-style-name")
+
+
+def _weights(element: Element, styles: Mapping[str, Element], *, is_bold: bool) -> Iterator[bool]:
+    """Whether each text of an element is bold."""
+    properties = (each for _, style in _parents(element, styles) for each in children(style, "text-properties"))
+    weight = next(filter(None, (attribute(each, "font-weight") for each in properties)), "")
+    is_bold = weight == "bold" if weight else is_bold
+    if (element.text or "").strip():
+        yield is_bold
+    for child in element:
+        yield from _weights(child, styles, is_bold=is_bold)
+        if (child.tail or "").strip():
+            yield is_bold
 
 
 def _heading(flow: Flow, element: Element) -> Iterator[str]:
@@ -173,9 +232,16 @@ def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
 
 
 def _boxes(flow: Flow, element: Element) -> Iterator[str]:
-    """The text boxes that are anchored in a paragraph, and the tables in them."""
-    for box in below(element, "text-box"):
-        yield from flow.inside(box)
+    """The text boxes and charts that are anchored in a paragraph, and the tables in them."""
+    for box in below(element, "text-box", "chart"):
+        yield from _chart(flow, box) if tag_of(box) == "chart" else flow.inside(box)
+
+
+def _chart(flow: Flow, element: Element) -> Iterator[str]:
+    """The titles of a chart, and its values unless they stand on the sheets of the file."""
+    yield from map(flow.text, children(element, "title", "subtitle"))
+    for values in children(element, "table") if not any(map(tag_of, element.iterancestors("{*}spreadsheet"))) else ():
+        yield from _table(flow, values)
 
 
 def _gone(flow: Flow, element: Element) -> Iterator[str]:
@@ -208,19 +274,13 @@ def _table(flow: Flow, element: Element) -> Iterator[str]:
 def _sheets(flow: Flow, body: Element) -> Iterator[str]:
     """The sheets of a workbook, each a heading and the groups of rows between blank ones."""
     for sheet in children(body, "table"):
-        blocks = [_sheet_block(flow, rows) for rows in _groups(flow, sheet, is_sheet=True)]
+        groups = ([[cell for cell in row if cell.text] for row in rows] for rows in _groups(flow, sheet, is_sheet=True))
+        blocks = [sheet_markdown(rows, flow.produced) for rows in groups]
         if blocks:
             yield heading(attribute(sheet, "name"), 2)
         yield from blocks
         for shapes in children(sheet, "shapes"):
             yield from flow.inside(shapes)
-
-
-def _sheet_block(flow: Flow, rows: list[list[Cell]]) -> str:
-    """A Markdown table, or plain lines if no row has two cells."""
-    if all(sum(bool(cell.text) for cell in row) <= 1 for row in rows):
-        return "\n".join(cell.text for row in rows for cell in row if cell.text)
-    return sheet_markdown([[cell for cell in row if cell.text] for row in rows], flow.produced)
 
 
 def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:
@@ -352,7 +412,9 @@ _LONGEST_NUMBER = 6  # digits
 
 _BLOCKS: Mapping[str, Block] = {
     "h": _heading,
+    _DEFINITION: _definition,
     "p": _paragraph,
+    "chart": _chart,
     "table": _table,
     **dict.fromkeys(_GONE, _gone),
 }
@@ -362,7 +424,7 @@ _INLINES: Mapping[str, Inline] = {
     "s": _space,
     "tab": _space,
     "line-break": lambda _flow, _element: "\n",
-    "text-box": lambda _flow, _element: "",
+    **dict.fromkeys(("chart", "text-box"), lambda _flow, _element: ""),
     "math": formula,
     **dict.fromkeys(("title", "desc"), lambda _flow, _element: ""),
 }

@@ -49,7 +49,7 @@ def read_pdf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     A table with ruled lines becomes Markdown, see :mod:`hlgraph.read.pdf_tables`. A page with another table of numbers is
     read line by line as it is laid out, and the table becomes Markdown, see
-    :func:`hlgraph.read.tables.with_markdown`. Pages with text in columns, and pages whose layout lacks some of the text,
+    :func:`hlgraph.read.tables.tables_in`. Pages with text in columns, and pages whose layout lacks some of the text,
     keep the order in which they are drawn.
 
     Parameters
@@ -124,10 +124,10 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
 
 
 def _only_title(pages: Sequence[str]) -> str:
-    """The heading of the first page that is the only one of the highest level; empty if there is none."""
-    titles = [(at, line) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
-    title = clean_title(titles[0][1][2:]) if len(titles) == 1 and titles[0][0] == 0 else ""
-    return "" if title[:1].isdigit() else title  # "1 Scope" is a part
+    """The heading of the first page that is the only one of the highest level but for numbered parts; empty if there is none."""
+    every = [(at, line[2:]) for at, page in enumerate(pages) for line in page.split("\n") if line.startswith("# ")]
+    titles = [(at, title) for at, title in every if not title[:1].isdigit()]  # "1 Scope" is a part
+    return clean_title(titles[0][1]) if len(titles) == 1 and titles[0] == every[0] and not titles[0][0] else ""
 
 
 def _without_breaks(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import slide_title
+from hlgraph.read.formats._blocks import slides
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     alternative,
@@ -72,10 +72,11 @@ def read_pptx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     title, metadata = _properties(show)
     if not any(pages):
         raise ReadError(origin.uri, "is empty: its slides hold no text")
+    first, pages = slides(pages)
     return Document(
         uri=origin.uri,
         text=_BREAK.join(pages),
-        title=title or slide_title(pages[0]) or clean_title(origin.stem),
+        title=title or first or clean_title(origin.stem),
         metadata={**metadata, "slides": len(pages)},
         page_starts=tuple(accumulate((len(page) + len(_BREAK) for page in pages[:-1]), initial=0)),
         warnings=(f"{reader.comments:,} comments were not read",) if reader.comments else (),

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, joined_items
+from hlgraph.read.content import Origin, clean, clean_title, given_title
+from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, joined_items, title_line
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import list_item
 from hlgraph.read.options import ReadOptions
@@ -80,14 +80,24 @@ class _Group:
     level: int = 0
     depth: int = 0  # of an item of a list
     is_item: bool = False
+    is_bold: bool = False
 
 
 @dataclass(slots=True)
 class _State:
-    """What the parser has collected so far."""
+    """What the parser has collected so far.
+
+    Attributes
+    ----------
+    bold : the blocks that are lines in bold, each with the level of the heading above it
+    is_bold : whether the paragraph has no other words
+    """
 
     unread: Unread = field(default_factory=Unread)
     blocks: list[str] = field(default_factory=list)
+    bold: dict[int, int] = field(default_factory=dict)
+    is_bold: bool = True
+    level: int = 1
     texts: dict[str, list[str]] = field(default_factory=dict)
     rows: list[tuple[list[str], list[tuple[int, bool]]]] = field(default_factory=list)
     edges: list[tuple[int, bool]] = field(default_factory=list)
@@ -131,8 +141,17 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     if match := _CREATED.search(data[:_LONGEST_HEAD]):
         year, month, day, hour, minute = (int(part or 0) for part in match.groups())
         metadata["created"] = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:00"
-    blocks, unread = joined_items(reader.state.blocks), reader.state.unread
-    return document_of(produced, blocks, title=reader.value("title"), metadata=metadata, warnings=unread.warnings())
+    blocks, unread = reader.state.blocks, reader.state.unread
+    for at, level in reader.state.bold.items():
+        if at + 1 < len(blocks) and at + 1 not in reader.state.bold:
+            blocks[at] = title_line(blocks[at], level)
+    return document_of(
+        produced,
+        joined_items(blocks),
+        title=given_title(reader.value("title")),
+        metadata=metadata,
+        warnings=unread.warnings(),
+    )
 
 
 class _Reader:
@@ -231,6 +250,7 @@ class _Reader:
             return
         if target == "body":
             self.state.cell.append(text)
+            self.state.is_bold &= self._group.is_bold or not text.strip()
         else:
             self.state.texts.setdefault(target, []).append(text)
 
@@ -304,8 +324,10 @@ class _Reader:
             group = replace(group, font=number)
         elif word == "uc":
             group = replace(group, skip=max(0, min(number, 8)))
-        elif word in ("v", "deleted", "plain"):
-            group = replace(group, is_hidden=word != "plain" and value != 0)
+        elif word in ("b", "deleted", "plain", "v"):
+            is_on = value != 0 and word != "plain"
+            is_hidden = group.is_hidden if word == "b" else is_on
+            group = replace(group, is_hidden=is_hidden, is_bold=is_on and (word == "b" or group.is_bold))
         elif word == "fcharset" and group.target == "font":
             self.state.charsets[group.font] = _CHARSETS.get(number, "")
         elif word in ("ansicpg", "mac"):
@@ -332,8 +354,13 @@ class _Reader:
             text = heading(f"{marker} {text}", self._group.level)
         elif text and (self._group.is_item or marker):
             text = list_item(text, marker if _NUMBER.fullmatch(marker) else "", level=self._group.depth)
+        if text and self._group.level:
+            self.state.level = self._group.level
+        elif text and self.state.is_bold and is_title_line(text):
+            self.state.bold[len(self.state.blocks)] = self.state.level
         if text:
             self.state.blocks.append(text)
+            self.state.is_bold = True
 
     def _edge(self, word: str, number: int) -> bool:
         """Store the right edge of a cell and whether the cell is merged; False if the word is another command."""

@@ -43,7 +43,6 @@ _NO_VALUE = re.compile(
 _HEADER = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\b[^<>]*>([^<]*)<")
 _CODE = re.compile(r'&(?:[LCRPNDTZFAGSXYBIUEOH]|"[^"]*"|\d{1,3}|K[0-9A-Fa-f+-]{5,6})')
 _HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*\bhidden=[\"'](?:1|true)")
-_MOST_HEADS = 4  # rows at the top of a table that may be bold as labels
 _CORE = "docProps/core.xml"
 _STRINGS = "xl/sharedStrings.xml"
 _NO_STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>'
@@ -265,25 +264,17 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produc
             places += 1
             if cell.value is not None and (text := _shown(cell)):
                 width, height = stored.spans.get((number, at + 1), (1, 1))
-                is_head = len(group) < _MOST_HEADS and bool(cell.font.b)
-                cells.append(GridCell(text, width, height, is_head=is_head, column=at))
+                cells.append(GridCell(text, width, height, is_head=bool(cell.font.b), column=at))
                 covered = max(covered, number + height - 1)
         if places > _MOST_PLACES:
             raise refused(produced.origin, "empty cells", limit=_MOST_PLACES)
         if cells or (group and number <= covered):
             group.append(cells)
         elif group:
-            yield _block(group, produced)
+            yield sheet_markdown(group, produced)
             group = []
     if group:
-        yield _block(group, produced)
-
-
-def _block(rows: list[list[GridCell]], produced: Produced) -> str:
-    """A Markdown table, or plain lines if no row has two cells."""
-    if all(len(cells) <= 1 for cells in rows):
-        return "\n\n".join(cell.text for cells in rows for cell in cells)
-    return sheet_markdown(rows, produced)
+        yield sheet_markdown(group, produced)
 
 
 def _shown(cell: Cell | MergedCell) -> str:

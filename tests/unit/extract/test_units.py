@@ -354,7 +354,8 @@ def test_a_statement_has_the_words_that_a_reader_of_markdown_sees_and_the_span_o
 ) -> None:
     [extraction] = LocalExtractor().extract([ChunkInput(written)])
     assert " ".join(each.text for each in extraction.propositions) == shown
-    assert extraction.propositions[-1].end in (len(written), len(written.removesuffix("\n:::")))
+    ends = (written, written.removesuffix("\n:::"), written.partition("\n[lin]")[0])
+    assert extraction.propositions[-1].end in map(len, ends)
 
 
 def test_the_heading_of_a_chunk_has_no_markup() -> None:
@@ -712,6 +713,43 @@ def test_a_sentence_goes_on_over_a_page_and_a_french_quotation_keeps_its_end() -
 
 def test_the_items_of_a_quoted_list_carry_its_lead_in() -> None:
     assert texts("> Never:\n> - open it\n> - touch it") == ["Never: open it", "Never: touch it"]
+    quoted = f"{WRITER}\n\n> We need:\n> - oil\n> - rope\n\n> Kim\n\n> Details:\n\n> The hall is open."
+    needs = f"{WRITER} We need:"
+    assert texts(quoted) == [
+        f"{needs} oil",
+        f"{needs} rope",
+        f"{WRITER} Kim",
+        f"{WRITER} Details:",
+        f"{WRITER} The hall is open.",
+    ]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("inner", ["- {}\n- {}", "(i) {}\n(ii) {}", "1. {}\n2. {}", "• {}\n• {}"])
+@pytest.mark.parametrize(("first", "last"), [("(a)", "(b)"), ("(2)", "(3)"), ("h)", "i)")])
+def test_an_item_introduces_a_list_with_other_marks_that_is_as_indented(
+    first: str, last: str, inner: str, between: str
+) -> None:
+    lead = "The flat has the following rooms:"
+    lines = [f"{first} {lead}", *inner.format("two bedrooms;", "a kitchen.").split("\n"), f"{last} It is dry."]
+    assert texts(between.join(lines)) == [f"{lead} two bedrooms;", f"{lead} a kitchen.", "It is dry."]
+
+
+@pytest.mark.parametrize("mark", ["{}", "**{}**", "*{}*"])
+def test_the_rows_of_a_table_have_its_caption(mark: str) -> None:
+    table = "| Item | 2022 |\n| --- | --- |\n| Gifts | 12 |"
+    text = f"# Finances\n\n{mark.format('Table 1: Costs in EUR')}\n\n{table}\n\nIt grew.\n\n{table}"
+    [extraction] = LocalExtractor().extract([ChunkInput(text)])
+    rows = [each.text for each in extraction.propositions if "Gifts" in each.text]
+    assert rows == ["Table 1: Costs in EUR: Item: Gifts; 2022: 12", "Finances: Item: Gifts; 2022: 12"]
+
+
+def test_an_item_that_is_no_sentence_introduces_the_clauses_that_end_it() -> None:
+    assert texts("(2) The deposit is\n\na) 900 euros;\n\nb) less otherwise.") == [
+        "The deposit is: 900 euros;",
+        "The deposit is: less otherwise.",
+    ]
+    assert texts("1. Buy milk\n- Call Tom") == ["Buy milk", "Call Tom"]
 
 
 @pytest.mark.parametrize("colon", [":", ""])
@@ -719,6 +757,10 @@ def test_a_line_without_an_end_above_a_list_is_its_lead_in(colon: str) -> None:
     german = f"Nicht versichert sind{colon}\n\n- Frost\n\nVersichert sind{colon}\n\n- Feuer"
     assert texts(german) == ["Nicht versichert sind: Frost", "Versichert sind: Feuer"]
     assert texts("We closed the yard.\n\n- Frost") == ["We closed the yard.", "Frost"]
+    assert texts("Present: 14 parents, Ms Lang (chair)\n\n1. School trip") == [
+        "Present: 14 parents, Ms Lang (chair)",
+        "School trip",
+    ]
 
 
 def test_clauses_and_short_lines_below_a_lead_in_carry_it() -> None:
@@ -784,3 +826,15 @@ def test_a_list_does_not_complete_a_line_of_the_page_before() -> None:
     text = "Notes: the valves\n\f\n- Red paint\n- Blue paint"
     assert [each.text for each in units(text, ())] == ["Notes: the valves", "Red paint", "Blue paint"]
     assert next(each.text for each in units(text.replace("valves", "valves:"), ())) == "Notes: the valves: Red paint"
+
+
+def test_an_entry_of_changes_has_its_version_whatever_the_case_of_the_name() -> None:
+    [extraction] = LocalExtractor().extract(
+        [ChunkInput("# readxl 1.3.0\n\n## Other changes\n\nIt reads formulas now.")]
+    )
+    assert [each.text for each in extraction.propositions] == ["readxl 1.3.0, Other changes: It reads formulas now."]
+
+
+def test_the_mark_of_a_note_behind_a_full_stop_ends_the_sentence() -> None:
+    text = "Wear shoes.[^1] Bring hats.[^b-2] Go.\n\n<details><summary>If it rains</summary>\n\nIt moves.\n\n</details>"
+    assert texts(text) == ["Wear shoes.", "Bring hats.", "Go.", "If it rains", "It moves."]

@@ -194,3 +194,13 @@ def test_scripts_without_spaces_are_no_runs(tmp_path: Path) -> None:
     found = only(tmp_path / "a.txt", text.encode())
     assert isinstance(found, Document)
     assert (found.text, found.warnings) == (text, ())
+
+
+def test_a_drawing_that_shrinks_well_is_no_bomb(tmp_path: Path) -> None:
+    whole = word("<w:p><w:r><w:t>It runs.</w:t></w:r></w:p>")
+    out = io.BytesIO(whole)
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/media/image1.emf", b" " * 11_000_000)
+    found = only(tmp_path / "a.docx", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.text == "It runs."

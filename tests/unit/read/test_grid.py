@@ -4,7 +4,7 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, side_by_side
+from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, sheet_markdown, side_by_side
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -73,6 +73,8 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert (table.head, table.rows[1]) == (["", ""], ["Finnish", "fluent"])
     assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
     assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
+    assert grid("Part | 2024", "Seal | 12").head == ["Part", "2024"]
+    assert grid("Salary | E6, from 2,700 euros", "Hours | 20 a week", "Start | 1 October 2024").head == ["", ""]
     assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
 
 
@@ -186,7 +188,12 @@ def test_a_column_that_only_spans_divide_is_none() -> None:
 
 def test_a_value_over_several_columns_is_in_no_form() -> None:
     table = grid("Due: 2026-03-02 |  | To pay: | 104.90", "Payee: | By transfer>3", "Name: | Ada Falk>3")
-    assert table.rows[1] == ["Payee:", "By transfer", "By transfer", "By transfer"]
+    assert table.rows[1] == ["Payee:", "By transfer", "By transfer"]
+
+
+def test_columns_that_a_box_around_words_divides_are_one() -> None:
+    assert grid(" | Part | |Price", "Seal>3 | 4", "Ring>3 | 5").rows == [["Seal", "4"], ["Ring", "5"]]
+    assert grid("Part | Size | Price", "Seal | 3 | 4", "Ring>2 | 5").head == ["Part", "Size", "Price"]
 
 
 def test_a_long_cell_that_is_not_marked_is_no_label() -> None:
@@ -224,3 +231,43 @@ def test_a_header_has_as_many_rows_as_its_labels_are_high() -> None:
     assert len(table.rows) == 3
     table = grid("North^2 | Hub | May^2", "7", "South | Rim | June")
     assert table.rows[0] == ["North", "7", "May"]  # a value is no label
+
+
+def sheet(*rows: str) -> str:
+    parts = [[(at, text.strip()) for at, text in enumerate(row.split("|")) if text.strip()] for row in rows]
+    cells = [[Cell(text.strip("*"), column=at, is_head="*" in text) for at, text in row] for row in parts]
+    return sheet_markdown(cells, Produced(Origin("file:///a"), 1, 10_000))
+
+
+def test_tables_of_a_sheet_without_a_blank_row_between_them_have_their_own_headers() -> None:
+    first = ("Name | Room | Phone", "Cruz | 102 | 13", "Adler | 101 | 11")
+    second = ("Name | From | To", "Cruz | 2024-04-01 | 2024-04-12")
+    whole = sheet(*first, "Updated in March", "Absences", *second)
+    assert whole == "\n\n".join([sheet(*first), "Updated in March", "Absences", sheet(*second)])
+    assert sheet(*first, *second) == "\n\n".join([sheet(*first), sheet(*second)])
+    marked = ("*Person | *From | *To", *second[1:])
+    assert sheet(*first, "*Absences", *marked) == "\n\n".join([sheet(*first), "Absences", sheet(*marked)])
+
+
+@pytest.mark.parametrize("row", ["Oak | sold out | none", "Name | unknown | none"])
+def test_a_row_of_words_in_a_table_is_no_header(row: str) -> None:
+    text = sheet(
+        "Tree | Size | Price", "Pear | 80 | 9", "New trees", row, "Birch | sold out | none", "Apple | 150 | 39"
+    )
+    assert text.count("---") == 4
+
+
+@pytest.mark.parametrize("notes", [("People like |  |  | notes",), ("We are | open", "all | the | time")])
+def test_notes_in_several_cells_above_a_table_are_no_header(notes: tuple[str, ...]) -> None:
+    table = ("Name | Job | Age | Born", "Bowie | musician | 69 | 1947-01-08", "Fisher | actor | 60 | 1956-10-21")
+    found = grid(*notes, *table)
+    assert found.head == ["Name", "Job", "Age", "Born"]
+    assert found.captions == [text.strip() for row in notes for text in row.split("|") if text.strip()]
+
+
+def test_notes_beside_each_other_are_no_name_and_value() -> None:
+    assert (
+        grid("All prices include the tax of 20 % | Tel. 0664").markdown()
+        == "All prices include the tax of 20 %\n\nTel. 0664"
+    )
+    assert "| Sum of all | 40 |" in grid("Sum of all | 40").markdown()

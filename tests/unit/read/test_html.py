@@ -539,12 +539,14 @@ def test_contents_signs_of_headings_and_lines_of_the_source_are_no_text(tmp_path
     )
 
 
-def test_what_a_newsletter_places_in_frames_keeps_its_headings_and_paragraphs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cell", ["td", "th"])  # templates of newsletters place all in header cells
+def test_what_a_newsletter_places_in_frames_keeps_its_headings_and_paragraphs(cell: str, tmp_path: Path) -> None:
     cells = "<td><h3>Dahlias</h3><p>Dig them up.</p></td><td><h3>Figs</h3><p>Cover the <b>pot</b>.</p></td>"
     data = (
         "<table><tr><td><b>Plant</b></td><td><b>Month</b></td></tr><tr><td>Olive</td><td>May or June</td></tr></table>"
     )
-    outer = f"<table role='presentation'><tr><td><h1>Frost</h1><table><tr>{cells}</tr></table>{data}</td></tr></table>"
+    inner = f"<table><tr>{cells}</tr></table>".replace("td>", f"{cell}>")
+    outer = f"<table role='presentation'><tr><{cell}><h1>Frost</h1>{inner}{data}</{cell}></tr></table>"
     found = only(tmp_path / "p.html", f"<html><body>{outer}</body></html>")
     assert isinstance(found, Document)
     assert [line.rstrip() for line in found.text.splitlines() if line] == [
@@ -563,6 +565,15 @@ def test_lists_beside_each_other_whose_classes_name_levels_are_in_each_other(tmp
         "## Pump\n\nAll of this.\n\n- Never while it runs:\n  - open it\n    - at all\n  - touch it\n- Clean it.\n\n"
         "**Do not run.**\n\nEnd."
     )
+
+
+def test_a_box_of_docbook_between_paragraphs_is_text(tmp_path: Path) -> None:
+    box = "<div class='sidebar'><p class='title'>Many cores</p><p>Several processes may run in parallel.</p></div>"
+    page = f"<h1>Tasks</h1><p>{PARAGRAPH}</p>{box}<p>{PARAGRAPH}</p><div class='sidebar'><p>Follow us today.</p></div>"
+    found = only(tmp_path / "p.html", f"<html><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    assert "Several processes may run in parallel." in found.text
+    assert "Follow us" not in found.text
 
 
 def test_names_with_paragraphs_beside_them_are_no_frame(tmp_path: Path) -> None:

@@ -1032,3 +1032,99 @@ def test_definitions_of_wikitext_have_their_terms(tmp_path: Path) -> None:
     [found] = documents(given(tmp_path, "wikitext", text))
     items = "- apple: red: fruit\n- apple: red: computer\n- orange: sweet\n- orange: bank"
     assert found.text == f"Fruit\n\n{items}\n\nText\n\nreply\n- one\ntwo"
+
+
+NAMES = {
+    **dict.fromkeys(("office", "text", "style", "table", "chart", "presentation"), ""),
+    "fo": "xsl-fo-compatible",
+    "draw": "drawing",
+}
+
+
+def open_file(body: str, styles: str = "") -> str:
+    """A flat file of OpenDocument."""
+    office = "urn:oasis:names:tc:opendocument:xmlns"
+    names = "".join(f' xmlns:{short}="{office}:{name or short}:1.0"' for short, name in NAMES.items())
+    head = f'<office:document{names} xmlns:xlink="http://www.w3.org/1999/xlink"><office:automatic-styles>{styles}'
+    return f"{head}</office:automatic-styles><office:body>{body}</office:body></office:document>"
+
+
+@pytest.mark.parametrize("kind", ["odt", "rtf"])
+def test_a_short_line_in_bold_heads_the_text_below_it(kind: str, tmp_path: Path) -> None:
+    lines = [
+        ("Water supply", True),
+        ("The pump failed.", False),
+        ("Actions", True),
+        ("Order it.", False),
+        ("Kim", True),
+        ("Noor", True),
+    ]
+    rtf = "".join(f"\\pard{{\\b{int(is_bold)} {text}}}\\par\n" for text, is_bold in lines)
+    odt = "".join(f'<text:p text:style-name="{"P1" if is_bold else "P2"}">{text}</text:p>' for text, is_bold in lines)
+    bold = '<style:style style:name="B"><style:text-properties fo:font-weight="bold"/></style:style>'
+    styles = f'{bold}<style:style style:name="P1" style:parent-style-name="B"/>'
+    odt = open_file(f"<office:text>{odt}</office:text>", styles)
+    whole = {"rtf": f"{{\\rtf1 {rtf}}}", "odt": odt}[kind]
+    [document] = documents(given(tmp_path, kind, whole))
+    assert document.text == "## Water supply\n\nThe pump failed.\n\n## Actions\n\nOrder it.\n\nKim\n\nNoor"
+
+
+def test_the_values_of_a_chart_of_odt_are_a_table_and_those_of_a_sheet_stand_once(tmp_path: Path) -> None:
+    rows = [("", "2023"), ("Station", "830")]
+    cells = ("".join(f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in row) for row in rows)
+    table = f"<table:table>{''.join(f'<table:table-row>{row}</table:table-row>' for row in cells)}</table:table>"
+    chart = f"<chart:title><text:p>Counts a day</text:p></chart:title>{table}"
+    chart = open_file(f"<office:chart><chart:chart>{chart}</chart:chart></office:chart>")
+    frame = '<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>'
+    sheet = f'<table:table table:name="A"><table:shapes>{frame}</table:shapes>{table[13:]}'
+    for kind, body, expected in (
+        (
+            "text",
+            f"<text:p>It rose.{frame}</text:p>",
+            "It rose.\n\nCounts a day\n\n|  | 2023 |\n| --- | --- |\n| Station | 830 |",
+        ),
+        ("spreadsheet", sheet, "## A\n\n|  | 2023 |\n| --- | --- |\n| Station | 830 |\n\nCounts a day"),
+    ):
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w") as package:
+            package.writestr("content.xml", open_file(f"<office:{kind}>{body}</office:{kind}>"))
+            package.writestr("Object 1/content.xml", chart)
+        [document] = documents(given(tmp_path, {"text": "odt", "spreadsheet": "ods"}[kind], data.getvalue()))
+        assert (document.text, document.warnings) == (expected, ())
+
+
+def test_a_slide_without_a_title_is_not_under_the_title_of_the_one_before(tmp_path: Path) -> None:
+    def frame(text: str, kind: str = "outline") -> str:
+        paragraphs = "".join(f"<text:p>{line}</text:p>" for line in text.split("|"))
+        return f'<draw:frame presentation:class="{kind}"><draw:text-box>{paragraphs}</draw:text-box></draw:frame>'
+
+    items = "<text:list><text:list-item><text:p>{}</text:p></text:list-item></text:list>"
+    inner = f"<text:list><text:list-header>{items.format('North: 12')}</text:list-header></text:list>"
+    lists = f"<draw:frame><draw:text-box>{items.format('All:')}{inner}</draw:text-box></draw:frame>"
+    findings = frame("Findings", "title") + frame("It grew.") + lists
+    texts = [findings, frame("Costs|Plan: 4"), frame("It ended."), frame("Plan: 4|Work: 5")]
+    pages = "".join(f"<draw:page>{text}</draw:page>" for text in texts)
+    whole = open_file(f"<office:presentation>{pages}</office:presentation>")
+    [document] = documents(given(tmp_path, "odp", whole))
+    assert document.text.split("\n\n## ") == [
+        "## Findings\n\nIt grew.\n\n- All:\n\n  - North: 12",
+        "Costs\n\nPlan: 4",
+        "Slide 3\n\nIt ended.",
+        "Slide 4\n\nPlan: 4\n\nWork: 5",
+    ]
+
+
+def test_the_names_of_the_programs_of_tex_are_words(tmp_path: Path) -> None:
+    source = "\\documentclass{article}\\begin{document}We use \\LaTeX{} and \\LaTeX\\ with \\BibTeX, not \\LaTeXe.\\end{document}"
+    [document] = documents(given(tmp_path, "latex", source))
+    assert (document.text, document.warnings) == ("We use LaTeX and LaTeX with BibTeX, not LaTeX2e.", ())
+
+
+def test_a_definition_of_odt_belongs_to_its_term(tmp_path: Path) -> None:
+    lines = (("List_20_Heading", "Locker"), ("P7", "It needs a coin."), ("Text_20_body", "That is all."))
+    body = "".join(f'<text:p text:style-name="{style}">{text}</text:p>' for style, text in lines)
+    names = (("List_20_Contents", ""), ("P7", ' style:parent-style-name="List_20_Contents"'))
+    styles = "".join(f'<style:style style:name="{name}"{based}/>' for name, based in names)
+    [document] = documents(given(tmp_path, "odt", open_file(f"<office:text>{body}</office:text>", styles)))
+    [extraction] = LocalExtractor().extract([ChunkInput(document.text)])
+    assert [each.text for each in extraction.propositions] == ["Locker: It needs a coin.", "That is all."]

@@ -101,7 +101,7 @@ def test_slides_are_pages_with_titles_tables_and_notes(tmp_path: Path) -> None:
     found = only(tmp_path / "a.pptx", slides())
     assert isinstance(found, Document), found
     one = "## Service\n\n- Oil it weekly.\n- Then wait.\n\nNotes: Say it slowly."
-    two = "| Part | Price |\n| --- | --- |\n| Seal | 3.50 |\n\nin a group"
+    two = "## Slide 2\n\n| Part | Price |\n| --- | --- |\n| Seal | 3.50 |\n\nin a group"
     assert found.text == f"{one}\n\f\n{two}"
     assert found.page_starts == (0, len(one) + 3)
     assert (found.title, found.metadata["author"], found.metadata["slides"]) == ("Pumps", "Jane Doe", 2)

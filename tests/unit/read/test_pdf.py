@@ -19,7 +19,14 @@ from hlgraph import connect
 from hlgraph.errors import ReadError
 from hlgraph.read import ReadFailure, ReadOptions, read
 from hlgraph.read.pdf_tables import PageTexts
-from hlgraph.read.print_order import in_reading_order, rejoined, with_bullets, without_running_lines
+from hlgraph.read.print_order import (
+    PrintedLine,
+    in_reading_order,
+    rejoined,
+    with_bullets,
+    with_headings,
+    without_running_lines,
+)
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
@@ -187,8 +194,86 @@ def test_a_page_of_text_in_columns_is_read_in_its_own_order(tmp_path: Path) -> N
     prose = [[(60.0, f"left words {number} go on"), (330.0, f"right words {number} go on")] for number in range(8)]
     plain = only(tmp_path / "a.pdf", placed(*prose, *TABLE))
     assert isinstance(plain, Document)
-    assert "|" not in plain.text
-    assert plain.text.index("left words 0") < plain.text.index("right words 0")
+    assert plain.text.index("left words 0") < plain.text.index("right words 0") < plain.text.index("| Goods | 5,234 |")
+
+
+@pytest.mark.parametrize(
+    "places", [(0, 12, 24, 44, 64), (0, 20, 40, 52, 64)]
+)  # the words of a cell stand below or above its row
+def test_a_cell_of_several_lines_belongs_to_the_row_that_it_is_nearer_to(places: Sequence[int], tmp_path: Path) -> None:
+    below = places[1] == 12
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    columns = (60.0, 100.0, 300.0, 400.0, 500.0)
+
+    def draw(y: float, *texts: str) -> None:
+        for x, text in zip(columns, texts, strict=False):
+            (canvas.drawRightString if text[-1:].isdigit() and x > 200 else canvas.drawString)(x, y, text)
+
+    draw(760, "Pos", "Description", "Qty", "Price", "Sum")
+    row, others = ("1", "Paint, white", "46", "12.50", "575.00"), ["silk gloss", "washable"]
+    last = ("2", "Scaffold", "2", "80.00", "160.00")
+    drawn = [row, *(("", each) for each in others), last, ("3", "Tape", "5", "1.00", "5.00")]
+    if not below:
+        drawn = [
+            last,
+            ("1", "Tape", "5", "1.00", "5.00"),
+            ("", "Paint, white"),
+            ("", "silk gloss"),
+            ("3", "washable", *row[2:]),
+        ]
+    for place, texts in zip(places, drawn, strict=True):
+        draw(740 - place, *texts)
+    canvas.drawString(60, 640, "Payable within 14 days.")
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    assert "| Paint, white silk gloss washable | 46 | 12.50 | 575.00 |" in found.text
+
+
+@pytest.mark.parametrize(
+    ("line", "is_heading"),
+    [
+        ("Opening hours", True),
+        ("Notes on the method", True),
+        ("Table of fees", True),
+        ("Note", False),
+        ("WARNING", False),
+        ("Figure 3.2. The lock", False),
+        ("Table 1: Fees in euros", False),
+        ("Abb. 4 Die Schleuse", False),
+        ("Part 2: from 1990 on", True),
+        ("Facture : 01/01/2026", False),
+        ("Date: 3 May Place: Sarn", False),
+    ],
+)
+def test_captions_and_the_words_above_a_box_head_no_text(line: str, is_heading: bool) -> None:
+    printed = [PrintedLine(line, 12, True, 700), *(PrintedLine("It is open.", 10, False, 680 - at) for at in (0, 12))]
+    [page] = with_headings([f"{line}\nIt is open.\nIt is open."], [printed])
+    assert page.startswith("# ") == is_heading
+
+
+def test_the_header_of_a_table_that_stands_on_several_pages_heads_no_text() -> None:
+    printed = [[PrintedLine("Item Use", 12, True, 700, (), True), PrintedLine("A pump", 10, False, 680)]] * 2
+    assert with_headings(["Item Use\nA pump"] * 2, printed) == ["Item Use\n\nA pump"] * 2
+
+
+def test_a_table_of_contents_is_no_table(tmp_path: Path) -> None:
+    parts = [("1", "Scope", "2"), ("1.1", "Terms", "2"), ("2", "Use of it", "5")]
+    rows = [list(zip((60.0, 90.0, 400.0), part, strict=True)) for part in parts]
+    document = only(tmp_path / "a.pdf", placed([(60.0, "Contents")], *rows, [(60.0, "It begins here.")]))
+    assert "|" not in document.text
+    assert "1.1 Terms" in document.text
+
+
+def test_the_two_sides_of_a_letterhead_do_not_cost_the_items_their_labels(tmp_path: Path) -> None:
+    sides = [("Malerei Huber", "Invoice no.: 2024-117"), ("Ringstrasse 5", "Date: 12 March"), ("4020 Linz", "Page 1")]
+    letterhead = [[(60.0, left), (400.0, right)] for left, right in sides]
+    items = [("Pos", "Description", "Qty", "Price"), ("1", "Painting", "46", "12.50"), ("2", "Scaffold", "2", "80.00")]
+    rows = [list(zip((60.0, 100.0, 300.0, 400.0), row, strict=True)) for row in items]
+    document = only(tmp_path / "a.pdf", placed(*letterhead, *rows, [(60.0, "Payable within 14 days.")]))
+    assert (
+        "| Pos | Description | Qty | Price |\n| --- | --- | --- | --- |\n| 1 | Painting | 46 | 12.50 |" in document.text
+    )
 
 
 @pytest.mark.parametrize("layout", ["", "2023 2022", RuntimeError("broken")])
@@ -250,6 +335,23 @@ def test_a_ruled_table_becomes_rows_with_labels_and_spans_stay_exact(tmp_path: P
     first, _ = cells(found.text)
     assert (first.row, first.column) == ("P-100, ACME", "Bar")
     assert found.text[first.start : first.end] == "| P-100 | ACME | 40 |"
+
+
+def test_a_table_in_one_of_two_columns_of_text_stays_in_that_column(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    for x, side in ((60, "left"), (320, "right")):
+        for at in range(20):
+            if side == "right" or at not in range(6, 12):
+                canvas.drawString(x, 760 - 14 * at, f"The {side} column has line {at}")
+            elif at == 6:
+                table = Table(PUMPS[:2], style=[("GRID", (0, 0), (-1, -1), 1, "black")])
+                table.wrapOn(canvas, 200, 200)
+                table.drawOn(canvas, 60, 610)
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    order = ["left column has line 5", "| Pump |", "left column has line 12", "right column has line 0"]
+    assert sorted(order, key=found.text.index) == order
 
 
 def test_text_beside_a_ruled_table_is_not_lost(tmp_path: Path) -> None:

@@ -475,3 +475,16 @@ def test_what_stands_above_the_header_of_a_statement_is_no_label(tmp_path: Path)
         assert not failures
     [found], _ = run(tmp_path / "a.csv", "name;value\nbolt;3\nnut;4\n")
     assert found.text.startswith("| name | value |")
+
+
+@pytest.mark.parametrize(
+    "above", ["Energy meters of the town\n", "Report: Energy meters\nExported on: 03.02.2024;;;\n\n"]
+)
+def test_lines_without_a_delimiter_above_a_table_leave_it_its_own(above: str, tmp_path: Path) -> None:
+    rows = "Meter;Building;Reading;Date\n4711;Town hall;12.345,6;31.01.2024\nTotal;;21.335,6;\n"
+    (tmp_path / "a.csv").write_text(above + rows)
+    [document] = read([str(tmp_path / "a.csv")])
+    assert isinstance(document, Document)
+    assert document.text.startswith(above[:12])
+    assert "| Meter | Building | Reading | Date |" in document.text
+    assert "| 4711 | Town hall | 12.345,6 | 31.01.2024 |" in document.text
