@@ -404,7 +404,10 @@ def lacking(unmet: Sequence[str], *, of: str = "") -> str:
 
 @cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
-    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for."""
+    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for.
+
+    What asks is also stated by any other form of its verb or noun: "departed" by "departs".
+    """
     lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
@@ -412,10 +415,28 @@ def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]
         asking, _, stating = line.partition("#")[0].partition(":")
         for word in asking.split():
             asked[word].add(number)
+            stated[_root(word)].add(number)
         for word in (*asking.split(), *stating.split()):
             stated[word].add(number)
     one, other = ({word: frozenset(numbers) for word, numbers in each.items()} for each in (stated, asked))
     return one, other
+
+
+_INFLECTION = re.compile(r"(?<=\w{2})(?:(?<!e)ed|ing|es|(?<!s)s|e)$")
+_DOUBLED = re.compile(r"(?<=([^aeioulsz]))\1(?:ed|ing)$")
+
+
+def _root(word: str) -> str:
+    """A word without the ending of its plural or tense, marked, so that it is none of the words themselves.
+
+    Examples
+    --------
+    >>> [_root(word) for word in ("departs", "departed", "leave", "leaving", "planned", "studies", "study", "presidential")]
+    ['depart-', 'depart-', 'leav-', 'leav-', 'plan-', 'study-', 'study-', 'presidential-']
+    """
+    if len(word) > len("dies") and word.endswith(("ies", "ied")):
+        return f"{word[:-3]}y-"
+    return f"{_INFLECTION.sub('', _DOUBLED.sub('', word))}-"
 
 
 @cache
@@ -430,7 +451,7 @@ def _irregular() -> Mapping[str, tuple[str, ...]]:
 def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
     groups = _groups()[is_asked]
     forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
-    return next((groups[form] for form in forms if form in groups), frozenset())
+    return next((groups[form] for form in forms if form in groups), frozenset[int]()) | groups.get(_root(word), frozenset())
 
 
 # Whether a statement asserts what is asked, with the same roles: who did what to whom, and whose thing it is about.
