@@ -44,6 +44,9 @@ _PHRASE = re.compile(
 _OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _DIGIT = re.compile(r"\d")
+_WITH_UNIT = re.compile(
+    r"(?<![\w.,])(\d[\d.,]*)([mμu]?s|min|h|d|[KkMGT]i?B|[kcm]?m|k?g|mg|m?l|k?W|k?Wh|m?A|k?V|[kMG]?Hz|°C|bar|dB)(?!\w)"
+)
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
@@ -242,6 +245,7 @@ class Statements:
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
         texts += tuple(text.replace("_", " ") for text in texts if "_" in text)  # labels of settings
+        texts += tuple(_WITH_UNIT.sub(r"\1 \2", text) for text in texts if _WITH_UNIT.search(text))
         self._texts = (*texts, *places)
         self._wording = Wording(texts, places=places)
         self._own = texts
@@ -257,6 +261,11 @@ class Statements:
             stated |= _meanings("occupation")
         return stated
 
+    @cached_property
+    def _derived(self) -> Wording:
+        """The verbs of the nouns and adjectives of the texts."""
+        return Wording([" ".join(map(_verb_of, self._words))])
+
     def has(self, constraint: str) -> bool:
         """Whether the texts meet a constraint."""
         if constraint[0] >= "\u3041" and _CJK_WORD.fullmatch(constraint):
@@ -266,6 +275,8 @@ class Statements:
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
             whole = " | ".join(map(" ".join, self._split))
             return any(re.search(rf"\b{re.escape(order)}\b", whole) for order in orders)
+        if number := _WITH_UNIT.fullmatch(constraint):  # "512MB" is 512 MB
+            constraint = number[1]
         if constraint.startswith("--"):
             return any(constraint in _OPTION.findall(text) for text in self._own)
         folded = fold(constraint)
@@ -275,7 +286,13 @@ class Statements:
         if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
             return True
         meanings = _meanings(folded, is_asked=True)
-        return bool(meanings) and not self._meanings.isdisjoint(meanings)
+        return (bool(meanings) and not self._meanings.isdisjoint(meanings)) or self._has_derived(folded)
+
+    def _has_derived(self, word: str) -> bool:
+        """Whether the texts have the verb of a noun or of an adjective, or the reverse: "refundable" for "refunded"."""
+        if verb := _verb_of(word):
+            return self.has(verb)
+        return not word.endswith(_NO_VERB_OF) and self._derived.has(word)
 
     def _has_version(self, number: str) -> bool:
         return any(re.search(rf"\b{re.escape(number)}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
@@ -304,6 +321,30 @@ class Statements:
         word = fold(token[0])
         forms = () if word in self._words else _irregular().get(word, ())
         return next((form for form in forms if form in self._words), token[0])
+
+
+_DERIVED = re.compile(
+    r"(?<=\w{4})(?:[ai]tions?|isons?|(?<=[aeilnrsu])sions?|ness)$|(?<=\w{3})(?:ments?|ab(?:le|ility))$"
+)
+_NO_VERB_OF = (
+    "al",
+    "ar",
+    "ary",
+    "ic",
+)  # "general" has nothing to do with a generation, nor "popular" with a population
+
+
+@lru_cache(_KEPT)
+def _verb_of(word: str) -> str:
+    """The beginning of the verb of a noun of an action or of an adjective of what can be done; else empty.
+
+    Examples
+    --------
+    >>> [_verb_of(word) for word in ("installation", "decision", "payment", "readable", "availability", "station", "table")]
+    ['install', 'deci', 'pay', 'read', 'avail', '', '']
+    """
+    root = _DERIVED.sub("", word)
+    return root if root != word else ""
 
 
 @lru_cache(_KEPT)
@@ -451,7 +492,9 @@ def _irregular() -> Mapping[str, tuple[str, ...]]:
 def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
     groups = _groups()[is_asked]
     forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
-    return next((groups[form] for form in forms if form in groups), frozenset[int]()) | groups.get(_root(word), frozenset())
+    return next((groups[form] for form in forms if form in groups), frozenset[int]()) | groups.get(
+        _root(word), frozenset()
+    )
 
 
 # Whether a statement asserts what is asked, with the same roles: who did what to whom, and whose thing it is about.

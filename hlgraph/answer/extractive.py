@@ -695,6 +695,8 @@ class _Pool:
     def _is_unnamed(self, noun: str, text: str) -> bool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
+        if re.search(rf": .*\bthis {noun}\b", text):  # the label in front names it
+            return False
         is_bare = re.search(rf"\ban? {noun}(?=[.,;]|$| (?:out|away|off|back|and|or|was|is)\b)", text) is not None
         return (is_bare or noun in _DEFINITE.findall(text)) and text.count(noun) == 1 and not is_told
 
