@@ -381,7 +381,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         return None if unmet else False
     is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
     bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
-    if Statements([bare_body]).denies(bare):
+    clause = _clause_of_subject(body, constraints)
+    if Statements([bare_body]).denies(bare) and (not clause or denies(clause)):
         asked_too = Statements([question])
         denied = Wording([first]).denied  # "does not cover batteries", not theft
         last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
