@@ -383,23 +383,9 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
     bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
     clause = _clause_of_subject(body, constraints)
     if Statements([bare_body]).denies(bare) and (not clause or denies(clause)):
-        asked_too = Statements([question])
-        denied = Wording([first]).denied  # "does not cover batteries", not theft
-        last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
-        telling = [word for word in constraints.words if word not in LIGHT]
-        own = [word for word in telling if statement(body).has(word)]
-        is_title = telling[:1] != own[:1] and any(map(statement(piece.source.title).has, telling[:1]))
-        is_title = is_title and _PRONOUN.match(body) is None
-        is_about_title = is_title and len(own) < min(_FEWEST_OWN, len(telling) - 1)
-        needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
         codes = tuple(each for each in constraints.numbers if re.search(r"[^\W\d_]", each))  # S3 is a name
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
-        is_bound = is_bound or is_about_title
-        is_open = (
-            is_bound
-            or _has_age(question, body) is False
-            or said.unmet(constraints._replace(numbers=codes, words=needed))
-        )
+        is_open = is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=codes))
         return None if is_open else _is_exception(body, constraints)
     is_beyond = any(range_has(body, number) is False for number in constraints.numbers if number in unmet)
     if not is_beyond and (opposed := _opposed(question, first)):
