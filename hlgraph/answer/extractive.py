@@ -50,6 +50,7 @@ from hlgraph.answer.forms import (
     is_yes_no,
     meets_bound,
     places_of,
+    question_of,
     takes_out,
     topics_of,
     verdict,
@@ -626,7 +627,13 @@ class _Pool:
         )
         has_noun, unnamed = self._nouns(bodies)
         self.has_kind &= ~np.array(unnamed)
+        questions = [question_of(piece, evidence) for piece in evidence]
+        self.replies = [
+            bool(asked) and not statement(asked, *places_of(piece)).unmet(constraints)
+            for asked, piece in zip(questions, evidence, strict=True)
+        ]
         own = _met(constraints.all, [statement(text) for text in bodies])
+        own[self.replies] = True
         self.has_kind &= (
             own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         )  # the title alone asserts nothing
@@ -635,7 +642,7 @@ class _Pool:
         in_range = [within_range(question, text) for text in bodies]
         alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
         self.in_range = [own & alone for own in in_range]
-        self.has = _met(constraints.all, said)
+        self.has = _met(constraints.all, said) | np.array(self.replies)[:, None]
         self.has |= np.array([[one in own for one in constraints.all] for own in self.in_range], bool).reshape(
             self.has.shape
         )
@@ -807,6 +814,7 @@ class _Pool:
         topics = Statements(topics_of(piece, self.evidence))
         of_source = {word for word in constraints.words if topics.has(word)} | self._setting(at)
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
+        excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= {*self._bare_compounds(at), *self.in_range[at]}
@@ -979,7 +987,10 @@ def extractive_answer(
     """
     asked = set(content_words(question))
     about = [
-        piece for piece in evidence if content_words(piece.text) and is_about(asked, piece, calibration=calibration)
+        piece
+        for piece in evidence
+        if (content_words(piece.text) and is_about(asked, piece, calibration=calibration))
+        or not asked.isdisjoint(content_words(question_of(piece, evidence)))
     ]
     cosines = [cosine_of(piece, calibration) for piece in about]
     relevance = [_relevance(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]

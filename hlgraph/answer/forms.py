@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -115,7 +116,7 @@ _AGE_LIMIT = re.compile(
     rf"\b(under|below|younger than|over|above|from|older than|at least) (\d+|{'|'.join(NUMERALS)})\b(?! ?[%€£$])",
     re.IGNORECASE,
 )
-_GAP = 4  # most characters between two neighbouring sentences
+_GAP = 8  # most characters between two neighbouring sentences: the indented reply of a list of questions
 _SPAN = re.compile(
     r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
 )
@@ -267,6 +268,19 @@ def before(piece: Evidence, evidence: Sequence[Evidence]) -> str:
     return next((each.text for each in evidence if is_before(each, piece)), "")
 
 
+def question_of(piece: Evidence, evidence: Sequence[Evidence]) -> str:
+    """The question to which a piece is the reply: its last heading, or the sentence before it; empty if that asks nothing.
+
+    Parameters
+    ----------
+    piece : a piece of evidence
+    evidence : pieces of any sources
+    """
+    last = next((body_of(each) for each in evidence if is_before(each, piece)), "")
+    asked = (last, *piece.headings[-1:])
+    return next((each for each in asked if each.endswith("?") and not piece.text.endswith("?")), "")
+
+
 @cached_by_text(_KEPT)
 def is_yes_no(question: str) -> bool:
     """Whether a question asks for yes or no: it begins with an auxiliary, or has one after a lead-in, and offers no alternatives.
@@ -308,6 +322,8 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     whole = _NOT.sub("", question, count=1)
     for at, piece in enumerate(evidence):
         context = context_of(piece, evidence, constraints=constraints_of(whole))
+        if (asked := question_of(piece, evidence)) not in piece.text:
+            piece = replace(piece, text=f"{asked} {body_of(piece)}")
         around = [part for part in context if not part.endswith("?")]
         question = _within_source(whole, piece, evidence)
         around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []

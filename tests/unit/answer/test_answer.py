@@ -850,6 +850,23 @@ def test_a_heading_that_asks_is_the_topic_of_what_stands_below_it_alone(thing: s
 
 
 @pytest.mark.parametrize(
+    ("question", "reply", "start"),
+    [
+        ("Why don't you use cmake?", "Because this tool is small.", "Because"),
+        ("Why don't you use meson?", "Because this tool is small.", ""),
+        ("Can the tool read cmake?", "No, this tool is small.", "No: "),
+        ("Can the tool read meson?", "No, this tool is small.", ""),
+    ],
+)
+def test_a_reply_says_what_the_question_before_it_asks(question: str, reply: str, start: str) -> None:
+    asked = _evidence(question.replace("meson", "cmake"))
+    replied = replace(_evidence(reply), start=asked.end + 6, end=asked.end + 6 + len(reply))
+    answer = extractive_answer(question, [asked, replied, _evidence("This tool is old.")])
+    assert answer.is_supported is bool(start)
+    assert answer.text.startswith(start)
+
+
+@pytest.mark.parametrize(
     ("other", "start", "is_supported"),
     [
         ("Ada Falk is a thrower of the hammer.", 500, True),  # the definition of the subject

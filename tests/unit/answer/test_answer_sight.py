@@ -175,6 +175,22 @@ def test_a_negation_of_something_else_in_the_same_source_denies_nothing() -> Non
     assert not extractive_answer("Does quillpack accept long archives?", evidence, refuse=False).is_supported
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "Are electric grills allowed on balconies?",
+            "Charcoal is no longer allowed on balconies; electric grills may still be used.",
+        ),
+        ("Is telemetry enabled by default in official builds?", "Unsupported builds never include telemetry."),
+    ],
+)
+def test_a_denial_of_something_else_is_no_no(question: str, text: str) -> None:
+    answer = extractive_answer(question, _of(text), refuse=False)
+    assert not answer.is_supported
+    assert not answer.text.startswith("No: ")
+
+
 def test_a_pronoun_whose_name_is_known_is_about_nobody_else() -> None:
     for born in (
         "She [Ada Falk] was born in Tolk.",
