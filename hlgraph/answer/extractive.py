@@ -999,12 +999,9 @@ def extractive_answer(
         return by_value
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
-    is_far = bool(known) and max(known) < _FAR
-    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
-    is_far = is_far and not selection.is_named and not is_met
-    if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
-        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
     wanted = compared(question)
+    if not about:
+        return Answer(question, NOT_FOUND, (), is_supported=False)
     if wanted is not None and not wanted.is_claim:
         selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]
@@ -1019,6 +1016,11 @@ def extractive_answer(
             answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
             return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
         selection = selection._replace(has_kind=False)
+    is_far = bool(known) and max(known) < _FAR
+    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
+    is_far = is_far and not selection.is_named and not is_met
+    if refuse and is_far and (selection.uncovered or not selection.has_kind):
+        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered)
     unmet = (*selection.uncovered, *selection.lacking)
     if known and embedder and is_slight(question, unmet, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=(), lacking=())

@@ -320,13 +320,13 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     evidence : best first
     """
     whole = _NOT.sub("", question, count=1)
-    for at, piece in enumerate(evidence):
-        context = context_of(piece, evidence, constraints=constraints_of(whole))
-        if (asked := question_of(piece, evidence)) not in piece.text:
-            piece = replace(piece, text=f"{asked} {body_of(piece)}")
+    for at, own in enumerate(evidence):
+        context = context_of(own, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
-        question = _within_source(whole, piece, evidence)
-        around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
+        question = _within_source(whole, own, evidence)
+        asked = question_of(own, evidence)
+        piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
+        around += [before(own, evidence)] if _PRONOUN.match(body_of(own)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and _is_without(question, piece, around):
             is_affirmed = False

@@ -72,6 +72,12 @@ def test_closeness_in_meaning_alone_supports_nothing(why: dict[str, float | str]
         assert answer.text == "Heavy precipitation fell in January. [1] No statement says *rain*."
 
 
+def test_what_decides_a_question_of_yes_or_no_is_no_want_of_evidence() -> None:
+    answer = extractive_answer("Do dogs pay?", [_evidence("Dogs travel free on a lead.", cosine=0.3)])
+    assert answer.is_supported
+    assert answer.text.startswith("No: ")
+
+
 # A question, the one piece of evidence, and the constraint that it does not meet; None where it answers.
 NEAR_MISSES = [
     ("Who designed the Aldane Bridge?", "The Aldane Bridge was designed by Mara Quill.", None),
