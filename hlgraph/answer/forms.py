@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
@@ -183,8 +184,9 @@ def _spaced(uri: str) -> str:
 def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> list[str]:
     """Texts beside a piece that have names and numbers which it may be about.
 
-    They are its title and headings, and the names and numbers of the first lines of its source (:func:`heads_of`), of the
-    sentences before it to which it refers back, of the sender of a message, and of its recipients for "you".
+    They are its title and headings, names of the question that its source has for a surname or an abbreviation of the piece,
+    and the names and numbers of the first lines of its source (:func:`heads_of`), of the sentences before it to which it refers
+    back, of the sender of a message, and of its recipients for "you".
 
     Parameters
     ----------
@@ -193,19 +195,20 @@ def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Co
     constraints : those of the question; without a telling word of it in the piece, only the title and headings count. If the piece
         begins with a name of its own, only these and the first lines that are no sentences count.
     """
-    body = body_of(piece)
+    body, texts = body_of(piece), [one.text for one in evidence if one.source.id == piece.source.id]
+    around = [*places_of(piece), *_other_names(body, texts, constraints.names)]
     if not has_itself(body, constraints):
-        return places_of(piece)
-    lines = [text for text in heads_of(piece, evidence) if _is_line(text)]
-    if _has_subject(body, [one.text for one in evidence if one.source.id == piece.source.id]):
-        return [*places_of(piece), *lines]
+        return around
+    around += [text for text in heads_of(piece, evidence) if _is_line(text)]
+    if _has_subject(body, texts):
+        return around
     about, heads = piece.source.metadata, heads_of(piece, evidence)
     people = [
         about.get("from", "") if " wrote:" not in piece.text else "",
         about.get("to", "") if _YOU.search(body) else "",
     ]
     beside = (*heads, *_lead_up(piece, evidence), *map(str, people))
-    return [*places_of(piece), *lines, *(" ".join(_NAMED.findall(text)) for text in beside)]
+    return [*around, *(" ".join(_NAMED.findall(text)) for text in beside)]
 
 
 _SUBJECT = re.compile(
@@ -220,6 +223,29 @@ def _has_subject(body: str, texts: Sequence[str]) -> bool:
         return match is not None
     is_name = fold(match[1]) not in STOP_WORDS
     return is_name and any(re.search(rf"[a-z,] {re.escape(match[1])}\b", text) for text in texts)
+
+
+_HONORIFICS = _names("Mr Mrs Ms Miss Mx Dr Prof Professor Sir Lady")
+_SHORT_NAME = re.compile(r"((?:[A-Z][\w-]*[ -]){1,5}[A-Z][\w-]*) \(([A-Z]{2,6})\)")
+
+
+def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names of a question that texts of a source have for a name of one: "Ingrid Moe" for "Ms Moe", both forms of "(FSS)".
+
+    A surname counts if the texts have it behind one first name only.
+    """
+    own: list[str] = []
+    for first, last in pairwise(re.sub(r"['’]s$", "", name) for name in names):
+        behind = re.compile(rf"(?:([\w'’-]+)\.? )?\b{re.escape(last)}\b")
+        before = [
+            {word for word in behind.findall(text) if word.istitle() and fold(word) not in STOP_WORDS} - _HONORIFICS
+            for text in (body, " ".join(texts))
+        ]
+        if behind.search(body) and not before[0] and before[1] == {first}:
+            own.append(first)
+    for whole, short in {pair for text in texts for pair in _SHORT_NAME.findall(text)}:
+        own += [other for one, other in ((whole, short), (short, whole)) if re.search(rf"\b{one}\b", body)]
+    return own
 
 
 def _lead_up(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:

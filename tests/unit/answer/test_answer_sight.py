@@ -191,6 +191,34 @@ def test_a_denial_of_something_else_is_no_no(question: str, text: str) -> None:
     assert not answer.text.startswith("No: ")
 
 
+@pytest.mark.parametrize(
+    ("question", "texts", "is_supported"),
+    [
+        ("Why did Ingrid Moe leave?", "Ingrid Moe was clerk.\nMs Moe left, because she moved to Cork.", True),
+        ("Why did Ingrid Moe leave?", "Ingrid Moe met Karl Moe.\nThe yard was sold.\nMr Moe left, because he moved to Cork.", False),
+        (
+            "What is Forward Secure Sealing based on?",
+            "Forward Secure Sealing (FSS) is on.\nFSS is based on a key.",
+            True,
+        ),
+        (
+            "What is FSS based on?",
+            "Forward Secure Sealing (FSS) is on.\nForward Secure Sealing is based on a key.",
+            True,
+        ),
+        (
+            "What is FSA based on?",
+            "Forward Secure Sealing (FSS) is on.\nForward Secure Sealing is based on a key.",
+            False,
+        ),
+    ],
+)
+def test_a_surname_and_an_abbreviation_stand_for_the_whole_name(
+    question: str, texts: str, *, is_supported: bool
+) -> None:
+    assert extractive_answer(question, _of(texts), refuse=False).is_supported is is_supported
+
+
 def test_a_pronoun_whose_name_is_known_is_about_nobody_else() -> None:
     for born in (
         "She [Ada Falk] was born in Tolk.",
