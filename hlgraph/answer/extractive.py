@@ -1065,10 +1065,16 @@ def _is_other(question: str, piece: Evidence) -> bool:
     )
 
 
+_OF_YEAR = re.compile(rf"\b(?:in|for|of) {_A_YEAR}", re.IGNORECASE)
+
+
 def _is_of_another_year(text: str, constraints: Constraints) -> bool:
-    """Whether a row has another year in each label that is asked for: "Margin 2025: 6" for the margin of 2024."""
+    """Whether a text is of another year: "Accounts 2023: In 2022 it was 5", or each label of a row that is asked for."""
     years = {number for number in constraints.numbers if re.fullmatch(_A_YEAR, number)}
-    labels = [cell.partition(": ")[0] for cell in text.split("; ")] if years and is_row(text) else []
+    if not years or not is_row(text):
+        said = text.rpartition(": ")[2]
+        return bool(years) and _OF_YEAR.search(said) is not None and years.isdisjoint(words(said))
+    labels = [cell.partition(": ")[0] for cell in text.split("; ")]
     named = [label for label in labels if any(map(statement(label).has, constraints.words))]
     return bool(named) and all(re.search(_A_YEAR, label) and years.isdisjoint(words(label)) for label in named)
 

@@ -119,6 +119,8 @@ NEAR_MISSES = [
     ("When is the installation of the pump?", "The pump will be installed on 3 May.", None),
     ("Which tickets are refundable?", "Unused tickets are refunded.", None),
     ("Who is the general manager?", "The manager of the generation is Ada Falk.", "general"),
+    ("How high was the profit for 2023?", "Accounts 2023: In 2022 the profit was 5 million.", ""),
+    ("How high was the profit for 2023?", "Accounts 2023: The profit was 5 million.", None),
     ("How many messages may come in 30 seconds?", "10000 messages may come in 30s.", None),
     ("How many messages may come in 3 seconds?", "10000 messages may come in 30s.", "3"),
     ("Does Kim work on Tuesday?", "Day: Tue; Person: Kim; Work: no", None),

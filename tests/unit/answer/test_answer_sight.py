@@ -195,7 +195,11 @@ def test_a_denial_of_something_else_is_no_no(question: str, text: str) -> None:
     ("question", "texts", "is_supported"),
     [
         ("Why did Ingrid Moe leave?", "Ingrid Moe was clerk.\nMs Moe left, because she moved to Cork.", True),
-        ("Why did Ingrid Moe leave?", "Ingrid Moe met Karl Moe.\nThe yard was sold.\nMr Moe left, because he moved to Cork.", False),
+        (
+            "Why did Ingrid Moe leave?",
+            "Ingrid Moe met Karl Moe.\nThe yard was sold.\nMr Moe left, because he moved to Cork.",
+            False,
+        ),
         (
             "What is Forward Secure Sealing based on?",
             "Forward Secure Sealing (FSS) is on.\nFSS is based on a key.",
