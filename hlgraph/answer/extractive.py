@@ -915,7 +915,15 @@ class _Pool:
     def _leads(self, one: int, other: int) -> bool:
         """Whether ``other`` is about something that ``one`` names, and the question does not."""
         title = self.titles[other]
-        return bool(title) and title <= self.said[one] and not title <= self.asked and not title <= self.titles[one]
+        written = _ASIDE.sub("", self.evidence[other].source.title).strip()
+        is_name = len(title) > 1 or (not written.islower() and written in self.evidence[one].text)  # no minutes.txt
+        return (
+            bool(title)
+            and is_name
+            and title <= self.said[one]
+            and not title <= self.asked
+            and not title <= self.titles[one]
+        )
 
 
 def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArray[np.bool_]:
