@@ -798,7 +798,7 @@ class _Pool:
             return core if core <= lacks else ()
         if not relative and not lacks.issubset(constraints.words):
             return lacks
-        return lacks & ({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+        return lacks & {*content_words(asked), *_WORD.findall(asked)}
 
     def _excused(self, at: int, constraints: Constraints) -> set[str]:
         """What a piece need not have of a question.

@@ -275,6 +275,7 @@ def test_an_answer_has_the_form_that_its_question_asks_for(question: str, texts:
 
 # A question, and pieces of evidence that have all its words only together.
 SCATTERED = [
+    ("What gid does the audio group have?", ["The audio group has a drive.", "The games group has the gid 60."]),
     (
         "Did Rufus Amber found Gannow Light?",
         ["Amber Yard: The other was never found.", "Gannow Light is by Rufus Amber."],
