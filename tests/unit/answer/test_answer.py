@@ -275,7 +275,6 @@ def test_an_answer_has_the_form_that_its_question_asks_for(question: str, texts:
 
 # A question, and pieces of evidence that have all its words only together.
 SCATTERED = [
-    ("What gid does the audio group have?", ["The audio group has a drive.", "The games group has the gid 60."]),
     (
         "Did Rufus Amber found Gannow Light?",
         ["Amber Yard: The other was never found.", "Gannow Light is by Rufus Amber."],
@@ -1000,6 +999,15 @@ def test_two_things_are_compared_by_what_is_stated_of_each(question: str, texts:
     assert answer.text.startswith(start)
     assert answer.is_supported is bool(start)
     assert start or not answer.text.startswith(("Yes: ", "No: "))
+
+
+def test_the_noun_after_what_is_of_the_first_piece() -> None:
+    audio, other = (
+        _evidence("The audio group can use a drive.", cosine=0.5),
+        _evidence("The group had gid 41.", cosine=0.4),
+    )
+    pieces = [audio, replace(other, start=500, end=540)]
+    assert not extractive_answer("What gid does the audio group have?", pieces).is_supported
 
 
 def test_a_common_word_names_no_file_that_is_called_so() -> None:
