@@ -23,7 +23,7 @@ from hlgraph.text import STOP_WORDS, cached_by_text, fold, words
 _LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years
     day days date month time times town city place places part country name names first called need needs needed go
     goes going went gone get gets getting got take takes took taken make makes made come comes came put puts give
-    gave use used set work works turn turns do does did say says said let keep kept become becomes became various
+    gave use used set work works turn do does did say says said let lets keep kept become becomes became various
     total exact exactly good whole really actually ever still according currently today now early earlier late later
     new old far long tall high big large great end ends begin begins happen happens happened known know mean means stand
     stands also always usually often reach reached number amount list tell show find long-running word words together up
@@ -31,7 +31,7 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation
     organization colour color shape size anybody anyone anything somebody someone something everybody everyone
     parts kinds sorts types items"""
-LIGHT = frozenset(_LIGHT.split())
+LIGHT = frozenset(f"{word}{ending}" for word in _LIGHT.split() for ending in ("", "s" * (len(word) > len("use"))))
 """Words of questions that tell little: an answer need not have them."""
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -558,6 +558,9 @@ _BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<age
 _WHOM = re.compile(rf"(?:[Ww]hom?|[Ww]hat) (?:{_AUXILIARY}) (?P<agent>{_THING_NAMED}) (?P<verb>[a-z]+)")
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
+_WITHOUT_OBJECT = re.compile(
+    r"(?<!was )(?<!were )(?<!is )(?<!are )(?<!been )\b([a-z]+) (?=(?:on|in|at|from|with|until)\b)"
+)
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
 _EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
@@ -639,6 +642,9 @@ _GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?
 _THAN = re.compile(rf"(?i:who|what|which)\b.* than (?:the )?(?!\d)({_NAMED}|\w+)")
 _TAKES = re.compile(r"\btak(?:es?|en|ing)\b[^.;]*?\bto ([a-z]+)")
 _NEW_CLAUSE = re.compile(r"; (?!(?:he|she|it|they|his|her|its|their)\b)")
+_LISTED = re.compile(  # "Sarn 5 euros for a key, Brask 7 euros for a lock"
+    rf"(?:, (?:and )?| and )(?={_CAPITAL} [$€£]?\d[\d.,]* ?[€$£%a-z])"
+)
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -852,6 +858,10 @@ def _has_no_agent(question: str, text: str) -> bool:
     match = _WHO.search(question)
     if match is None or re.search(r"\bby\b", text):
         return False
+    if not statement(text).has(
+        words(match["patient"])[-1]
+    ):  # "The Kittiwake runs on batteries" for "Who runs the ferry?"
+        return any(_is_form(each[1], match["verb"]) for each in _WITHOUT_OBJECT.finditer(text))
     passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
     return passive is not None and _is_form(passive[1], match["verb"])
 
@@ -880,12 +890,25 @@ def _is_another_role(question: str, text: str) -> bool:
 
 
 def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
-    """Whether the clause with the names of a question has no other word of it: "I am on holiday; Greta stands in for me"."""
-    clauses = _NEW_CLAUSE.split(text)
-    named = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    """Whether a clause with the names of a question lacks all words of it, or a part of a list those that follow another number.
+
+    "I am on holiday; Greta stands in for me" is not of Greta's holiday, nor "Sarn asked 5 euros for a key and Brask 7 euros for a
+    lock" of Brask's key.
+    """
     telling = [word for word in constraints.words if word not in LIGHT]
-    is_apart = len(clauses) > 1 and bool(constraints.names and named and telling) and ": " not in text
-    return is_apart and not any(statement(clause).has(word) for clause in named for word in telling)
+    if not constraints.names or not telling:
+        return False
+    clauses, listed = _NEW_CLAUSE.split(text), _LISTED.split(text)
+    named = [all(map(statement(clause).has, constraints.names)) for clause in listed]
+    own = Statements(clause for clause, is_named in zip(listed, named, strict=True) if is_named)
+    others = Statements(
+        _DIGIT.split(clause)[-1] for clause, is_named in zip(listed, named, strict=True) if not is_named
+    )
+    if any(named) and any(others.has(word) and not own.has(word) for word in telling):
+        return True
+    own_clauses = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    is_apart = len(clauses) > 1 and bool(own_clauses) and ": " not in text
+    return is_apart and not any(statement(clause).has(word) for clause in own_clauses for word in telling)
 
 
 def _is_misplaced_elsewhere(question: str, text: str, constraints: Constraints) -> bool:

@@ -57,7 +57,7 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.extract.wording import Wording, denies, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -247,6 +247,10 @@ _DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
 _TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
+_HOW_OLD = re.compile(r"\bhow old (?:is|are)\b", re.IGNORECASE)
+_SINCE_YEAR = re.compile(
+    rf"\b(?:born|built|made|founded|opened|bought|installed|dat(?:es|ing)|since|from)\b[^.;,]{{0,30}}? {_A_YEAR}"
+)
 _HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
 _DURATION = re.compile(
     rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
@@ -715,6 +719,7 @@ class _Pool:
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
                 or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
+                or (_HOW_OLD.search(self.question) is not None and _SINCE_YEAR.search(text) is not None)
             )
             and _has_extent(self.question, text)
             and not (_DIED_OF.search(self.question) and not _DIED.search(text))
@@ -1091,6 +1096,10 @@ def _is_denied(question: str, text: str) -> bool:
     """Whether a text denies what is asked; a relative clause stands for itself: "not the pump, which Ewan replaced"."""
     if _DENIED_ALIKE.search(f"{question}|{text}"):
         return False
+    affirmed = Statements(part for part in _CLAUSE_END.split(text) if not denies(part))
+    acts = [word for word in constraints_of(question).words if word.endswith("ed")]
+    if acts and all(map(affirmed.has, acts)):  # "is not subject to controls, and so is classified as B"
+        return False
     relative = _RELATIVE_CLAUSE.search(text)
     own = statement(f"{relative[1]} {relative[2]}" if relative else "")
     asked = (word for word in constraints_of(question).words if statement(text).has(word))
@@ -1098,6 +1107,7 @@ def _is_denied(question: str, text: str) -> bool:
 
 
 _DENIED_ALIKE = re.compile(r"\bnot (?:be )?([a-z]{3,})\b.*\|.*\bnot (?:be )?\1\b", re.DOTALL)
+_CLAUSE_END = re.compile(r"[,;:] |\band\b")
 _RELATIVE_CLAUSE = re.compile(r"\b(\w+), (?:which|who) ([^.;]+)")
 
 

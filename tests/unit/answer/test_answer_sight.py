@@ -223,6 +223,14 @@ def test_a_surname_and_an_abbreviation_stand_for_the_whole_name(
     assert extractive_answer(question, _of(texts), refuse=False).is_supported is is_supported
 
 
+def test_a_verb_without_its_object_says_nothing_of_the_object_in_the_title() -> None:
+    for text, is_supported in (("The Kittiwake runs on batteries.", False), ("Merrow Lines runs it.", True)):
+        assert (
+            extractive_answer("Who runs the ferry?", _of(text, title="Ferry"), refuse=False).is_supported
+            is is_supported
+        )
+
+
 def test_a_pronoun_whose_name_is_known_is_about_nobody_else() -> None:
     for born in (
         "She [Ada Falk] was born in Tolk.",
