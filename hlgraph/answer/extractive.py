@@ -39,6 +39,7 @@ from hlgraph.answer.constraints import (
 )
 from hlgraph.answer.forms import (
     NUMERALS,
+    affirmed,
     body_of,
     compared,
     comparison,
@@ -57,7 +58,7 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import Wording, denies, telling_words
+from hlgraph.extract.wording import Wording, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -270,6 +271,15 @@ _COST_ASKED = re.compile(
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
+_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
+_COLOUR = re.compile(
+    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
+    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
+    re.IGNORECASE,
+)
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR))
+"""What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 _ONLY_DAYS = re.compile(  # no number but of days and the like
     r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
@@ -290,9 +300,7 @@ def _has_extent(question: str, text: str) -> bool:
     is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
     if _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days):
         return False
-    if (_TOOK.search(question) and not _DURATION.search(text)) or (
-        _PEOPLE_ASKED.search(question) and not _PEOPLE.search(text)
-    ):
+    if any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
@@ -479,12 +487,6 @@ _FITS, _LACKS = 0.3, 0.4  # where a piece answers alone; fitted, each set of que
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
-_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
-_COLOUR = re.compile(
-    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
-    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
-    re.IGNORECASE,
-)
 _DEFINITE = re.compile(
     r"\b(?i:the|its|his|her|their|this|that) "
     r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
@@ -718,13 +720,10 @@ class _Pool:
             (
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
-                or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
-                or (_HOW_OLD.search(self.question) is not None and _SINCE_YEAR.search(text) is not None)
+                or any(asking.search(self.question) and said.search(text) for asking, said in _SUFFICIENT)
             )
             and _has_extent(self.question, text)
-            and not (_DIED_OF.search(self.question) and not _DIED.search(text))
             and not names_only(self.question, text)
-            and not (_COLOUR_ASKED.search(self.question) and not _COLOUR.search(text))
             and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
         )
 
@@ -1096,9 +1095,8 @@ def _is_denied(question: str, text: str) -> bool:
     """Whether a text denies what is asked; a relative clause stands for itself: "not the pump, which Ewan replaced"."""
     if _DENIED_ALIKE.search(f"{question}|{text}"):
         return False
-    affirmed = Statements(part for part in _CLAUSE_END.split(text) if not denies(part))
     acts = [word for word in constraints_of(question).words if word.endswith("ed")]
-    if acts and all(map(affirmed.has, acts)):  # "is not subject to controls, and so is classified as B"
+    if acts and all(map(affirmed(text).has, acts)):  # "is not subject to controls, and so is classified as B"
         return False
     relative = _RELATIVE_CLAUSE.search(text)
     own = statement(f"{relative[1]} {relative[2]}" if relative else "")
@@ -1107,7 +1105,6 @@ def _is_denied(question: str, text: str) -> bool:
 
 
 _DENIED_ALIKE = re.compile(r"\bnot (?:be )?([a-z]{3,})\b.*\|.*\bnot (?:be )?\1\b", re.DOTALL)
-_CLAUSE_END = re.compile(r"[,;:] |\band\b")
 _RELATIVE_CLAUSE = re.compile(r"\b(\w+), (?:which|who) ([^.;]+)")
 
 

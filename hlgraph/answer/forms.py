@@ -111,16 +111,9 @@ NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
 _TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
 NUMERALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 3)}
 """Numbers that are written as words."""
+_SIGNS = frozenset(map(key, f"{CURRENCIES}%"))
 _AGED_ASKED = re.compile(r"\b(\w+)[- ]years?[- ]olds?\b|\baged? (\d+)", re.IGNORECASE)
-_AGES_UNDER = ("under", "below", "younger than")
-_AGE_LIMIT = re.compile(
-    rf"\b(under|below|younger than|over|above|from|older than|at least) (\d+|{'|'.join(NUMERALS)})\b(?! ?[%€£$])",
-    re.IGNORECASE,
-)
 _GAP = 8  # most characters between two neighbouring sentences: the indented reply of a list of questions
-_SPAN = re.compile(
-    r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
-)
 
 
 def body_of(piece: Evidence) -> str:
@@ -550,8 +543,8 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         return has
     years = {*_YEAR.findall(text)}
     if all(_YEAR.fullmatch(word) and word in question for word in unmet):  # 1,300 is no year
-        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
-        has = any(low <= int(word) <= high for word in unmet for low, high in spans)
+        spans = [each for each in ranges(text) if each.low and each.high]
+        has = any(each.has(Decimal(word)) for word in unmet for each in spans)
         return True if has else False if years else None
     is_number = all(map(_NUMBER.fullmatch, unmet))
     if is_number and (after := _BOUND.search(question)) and {*words(after[0])} & _ORDERS:  # "after 6 pm"
@@ -824,16 +817,10 @@ def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constr
 
 def _has_age(question: str, text: str) -> bool | None:
     """Whether the limits of age of a text include that of a question; None if either has none."""
-    aged, limits = _AGED_ASKED.search(question), _AGE_LIMIT.findall(text)
-    age = _whole(aged[1] or aged[2]) if aged else None
-    if age is None or not limits:
-        return None
-    known = [(word.lower() in _AGES_UNDER, _whole(value) or 0) for word, value in limits]
-    return all((age < limit) is is_under for is_under, limit in known)
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isdigit() else NUMERALS.get(fold(text))
+    aged = _AGED_ASKED.search(question)
+    ages = [each.range.low for each in _values(aged[1] or aged[2], has_one=True)] if aged else []
+    limits = [each.range for each in _quantities(text) if each.range.low != each.range.high and each.unit not in _SIGNS]
+    return all(limit.has(age) for limit in limits for age in ages if age) if ages and limits else None
 
 
 def is_within(unmet: Sequence[str], text: str) -> bool | None:
@@ -869,8 +856,18 @@ def _is_denied_part(question: str, text: str, places: Sequence[str], constraints
         return True
     if denies(question) or not denies(text):
         return False
-    affirmed = [clause for clause in _CLAUSE_END.split(text) if not denies(clause)]
-    return bool(Statements(affirmed, places=places).unmet(constraints))
+    return bool(affirmed(text, *places).unmet(constraints))
+
+
+def affirmed(text: str, *places: str) -> Statements:
+    """The clauses of a text that deny nothing.
+
+    Parameters
+    ----------
+    text : text of a piece of evidence
+    places : its title and headings
+    """
+    return Statements((clause for clause in _CLAUSE_END.split(text) if not denies(clause)), places=places)
 
 
 _QUALITY = re.compile(
