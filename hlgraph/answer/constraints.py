@@ -23,7 +23,7 @@ from hlgraph.text import STOP_WORDS, cached_by_text, fold, words
 _LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years
     day days date month time times town city place places part country name names first called need needs needed go
     goes going went gone get gets getting got take takes took taken make makes made come comes came put puts give
-    gave use used set work works turn turns do does did say says said let keep kept become becomes became various
+    gave use used set work works turn do does did say says said let lets keep kept become becomes became various
     total exact exactly good whole really actually ever still according currently today now early earlier late later
     new old far long tall high big large great end ends begin begins happen happens happened known know mean means stand
     stands also always usually often reach reached number amount list tell show find long-running word words together up
@@ -31,7 +31,7 @@ _LIGHT = """many much people person persons man woman men women one ones thing t
     soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation
     organization colour color shape size anybody anyone anything somebody someone something everybody everyone
     parts kinds sorts types items"""
-LIGHT = frozenset(_LIGHT.split())
+LIGHT = frozenset(f"{word}{ending}" for word in _LIGHT.split() for ending in ("", "s" * (len(word) > len("use"))))
 """Words of questions that tell little: an answer need not have them."""
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -44,6 +44,9 @@ _PHRASE = re.compile(
 _OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
 _VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _DIGIT = re.compile(r"\d")
+_WITH_UNIT = re.compile(
+    r"(?<![\w.,])(\d[\d.,]*)([mμu]?s|min|h|d|[KkMGT]i?B|[kcm]?m|k?g|mg|m?l|k?W|k?Wh|m?A|k?V|[kMG]?Hz|°C|bar|dB)(?!\w)"
+)
 _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
@@ -242,6 +245,7 @@ class Statements:
     def __init__(self, texts: Iterable[str], *, places: Iterable[str] = ()) -> None:
         texts, places = tuple(texts), tuple(places)
         texts += tuple(text.replace("_", " ") for text in texts if "_" in text)  # labels of settings
+        texts += tuple(_WITH_UNIT.sub(r"\1 \2", text) for text in texts if _WITH_UNIT.search(text))
         self._texts = (*texts, *places)
         self._wording = Wording(texts, places=places)
         self._own = texts
@@ -257,6 +261,11 @@ class Statements:
             stated |= _meanings("occupation")
         return stated
 
+    @cached_property
+    def _derived(self) -> Wording:
+        """The verbs of the nouns and adjectives of the texts."""
+        return Wording([" ".join(map(_verb_of, self._words))])
+
     def has(self, constraint: str) -> bool:
         """Whether the texts meet a constraint."""
         if constraint[0] >= "\u3041" and _CJK_WORD.fullmatch(constraint):
@@ -266,6 +275,8 @@ class Statements:
             orders = {" ".join(parts), f"{parts[-1]} {parts[0]}"} if len(parts) > 2 else {" ".join(parts)}
             whole = " | ".join(map(" ".join, self._split))
             return any(re.search(rf"\b{re.escape(order)}\b", whole) for order in orders)
+        if number := _WITH_UNIT.fullmatch(constraint):  # "512MB" is 512 MB
+            constraint = number[1]
         if constraint.startswith("--"):
             return any(constraint in _OPTION.findall(text) for text in self._own)
         folded = fold(constraint)
@@ -275,7 +286,13 @@ class Statements:
         if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
             return True
         meanings = _meanings(folded, is_asked=True)
-        return bool(meanings) and not self._meanings.isdisjoint(meanings)
+        return (bool(meanings) and not self._meanings.isdisjoint(meanings)) or self._has_derived(folded)
+
+    def _has_derived(self, word: str) -> bool:
+        """Whether the texts have the verb of a noun or of an adjective, or the reverse: "refundable" for "refunded"."""
+        if verb := _verb_of(word):
+            return self.has(verb)
+        return not word.endswith(_NO_VERB_OF) and self._derived.has(word)
 
     def _has_version(self, number: str) -> bool:
         return any(re.search(rf"\b{re.escape(number)}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
@@ -304,6 +321,30 @@ class Statements:
         word = fold(token[0])
         forms = () if word in self._words else _irregular().get(word, ())
         return next((form for form in forms if form in self._words), token[0])
+
+
+_DERIVED = re.compile(
+    r"(?<=\w{4})(?:[ai]tions?|isons?|(?<=[aeilnrsu])sions?|ness)$|(?<=\w{3})(?:ments?|ab(?:le|ility))$"
+)
+_NO_VERB_OF = (
+    "al",
+    "ar",
+    "ary",
+    "ic",
+)  # "general" has nothing to do with a generation, nor "popular" with a population
+
+
+@lru_cache(_KEPT)
+def _verb_of(word: str) -> str:
+    """The beginning of the verb of a noun of an action or of an adjective of what can be done; else empty.
+
+    Examples
+    --------
+    >>> [_verb_of(word) for word in ("installation", "decision", "payment", "readable", "availability", "station", "table")]
+    ['install', 'deci', 'pay', 'read', 'avail', '', '']
+    """
+    root = _DERIVED.sub("", word)
+    return root if root != word else ""
 
 
 @lru_cache(_KEPT)
@@ -404,7 +445,10 @@ def lacking(unmet: Sequence[str], *, of: str = "") -> str:
 
 @cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
-    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for."""
+    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for.
+
+    What asks is also stated by any other form of its verb or noun: "departed" by "departs".
+    """
     lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
@@ -412,10 +456,28 @@ def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]
         asking, _, stating = line.partition("#")[0].partition(":")
         for word in asking.split():
             asked[word].add(number)
+            stated[_root(word)].add(number)
         for word in (*asking.split(), *stating.split()):
             stated[word].add(number)
     one, other = ({word: frozenset(numbers) for word, numbers in each.items()} for each in (stated, asked))
     return one, other
+
+
+_INFLECTION = re.compile(r"(?<=\w{2})(?:(?<!e)ed|ing|es|(?<!s)s|e)$")
+_DOUBLED = re.compile(r"(?<=([^aeioulsz]))\1(?:ed|ing)$")
+
+
+def _root(word: str) -> str:
+    """A word without the ending of its plural or tense, marked, so that it is none of the words themselves.
+
+    Examples
+    --------
+    >>> [_root(word) for word in ("departs", "departed", "leave", "leaving", "planned", "studies", "study", "presidential")]
+    ['depart-', 'depart-', 'leav-', 'leav-', 'plan-', 'study-', 'study-', 'presidential-']
+    """
+    if len(word) > len("dies") and word.endswith(("ies", "ied")):
+        return f"{word[:-3]}y-"
+    return f"{_INFLECTION.sub('', _DOUBLED.sub('', word))}-"
 
 
 @cache
@@ -430,7 +492,9 @@ def _irregular() -> Mapping[str, tuple[str, ...]]:
 def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
     groups = _groups()[is_asked]
     forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
-    return next((groups[form] for form in forms if form in groups), frozenset())
+    return next((groups[form] for form in forms if form in groups), frozenset[int]()) | groups.get(
+        _root(word), frozenset()
+    )
 
 
 # Whether a statement asserts what is asked, with the same roles: who did what to whom, and whose thing it is about.
@@ -494,6 +558,9 @@ _BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<age
 _WHOM = re.compile(rf"(?:[Ww]hom?|[Ww]hat) (?:{_AUXILIARY}) (?P<agent>{_THING_NAMED}) (?P<verb>[a-z]+)")
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
+_WITHOUT_OBJECT = re.compile(
+    r"(?<!was )(?<!were )(?<!is )(?<!are )(?<!been )\b([a-z]+) (?=(?:on|in|at|from|with|until)\b)"
+)
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
 _EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
@@ -575,6 +642,9 @@ _GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?
 _THAN = re.compile(rf"(?i:who|what|which)\b.* than (?:the )?(?!\d)({_NAMED}|\w+)")
 _TAKES = re.compile(r"\btak(?:es?|en|ing)\b[^.;]*?\bto ([a-z]+)")
 _NEW_CLAUSE = re.compile(r"; (?!(?:he|she|it|they|his|her|its|their)\b)")
+_LISTED = re.compile(  # "Sarn 5 euros for a key, Brask 7 euros for a lock"
+    rf"(?:, (?:and )?| and )(?={_CAPITAL} [$€£]?\d[\d.,]* ?[€$£%a-z])"
+)
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -788,6 +858,10 @@ def _has_no_agent(question: str, text: str) -> bool:
     match = _WHO.search(question)
     if match is None or re.search(r"\bby\b", text):
         return False
+    if not statement(text).has(
+        words(match["patient"])[-1]
+    ):  # "The Kittiwake runs on batteries" for "Who runs the ferry?"
+        return any(_is_form(each[1], match["verb"]) for each in _WITHOUT_OBJECT.finditer(text))
     passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
     return passive is not None and _is_form(passive[1], match["verb"])
 
@@ -816,12 +890,25 @@ def _is_another_role(question: str, text: str) -> bool:
 
 
 def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
-    """Whether the clause with the names of a question has no other word of it: "I am on holiday; Greta stands in for me"."""
-    clauses = _NEW_CLAUSE.split(text)
-    named = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    """Whether a clause with the names of a question lacks all words of it, or a part of a list those that follow another number.
+
+    "I am on holiday; Greta stands in for me" is not of Greta's holiday, nor "Sarn asked 5 euros for a key and Brask 7 euros for a
+    lock" of Brask's key.
+    """
     telling = [word for word in constraints.words if word not in LIGHT]
-    is_apart = len(clauses) > 1 and bool(constraints.names and named and telling) and ": " not in text
-    return is_apart and not any(statement(clause).has(word) for clause in named for word in telling)
+    if not constraints.names or not telling:
+        return False
+    clauses, listed = _NEW_CLAUSE.split(text), _LISTED.split(text)
+    named = [all(map(statement(clause).has, constraints.names)) for clause in listed]
+    own = Statements(clause for clause, is_named in zip(listed, named, strict=True) if is_named)
+    others = Statements(
+        _DIGIT.split(clause)[-1] for clause, is_named in zip(listed, named, strict=True) if not is_named
+    )
+    if any(named) and any(others.has(word) and not own.has(word) for word in telling):
+        return True
+    own_clauses = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    is_apart = len(clauses) > 1 and bool(own_clauses) and ": " not in text
+    return is_apart and not any(statement(clause).has(word) for clause in own_clauses for word in telling)
 
 
 def _is_misplaced_elsewhere(question: str, text: str, constraints: Constraints) -> bool:

@@ -39,6 +39,7 @@ from hlgraph.answer.constraints import (
 )
 from hlgraph.answer.forms import (
     NUMERALS,
+    affirmed,
     body_of,
     compared,
     comparison,
@@ -50,6 +51,7 @@ from hlgraph.answer.forms import (
     is_yes_no,
     meets_bound,
     places_of,
+    question_of,
     takes_out,
     topics_of,
     verdict,
@@ -246,6 +248,10 @@ _DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
 _TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
+_HOW_OLD = re.compile(r"\bhow old (?:is|are)\b", re.IGNORECASE)
+_SINCE_YEAR = re.compile(
+    rf"\b(?:born|built|made|founded|opened|bought|installed|dat(?:es|ing)|since|from)\b[^.;,]{{0,30}}? {_A_YEAR}"
+)
 _HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
 _DURATION = re.compile(
     rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
@@ -265,6 +271,15 @@ _COST_ASKED = re.compile(
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
+_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
+_COLOUR = re.compile(
+    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
+    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
+    re.IGNORECASE,
+)
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR))
+"""What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 _ONLY_DAYS = re.compile(  # no number but of days and the like
     r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
@@ -285,9 +300,7 @@ def _has_extent(question: str, text: str) -> bool:
     is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
     if _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days):
         return False
-    if (_TOOK.search(question) and not _DURATION.search(text)) or (
-        _PEOPLE_ASKED.search(question) and not _PEOPLE.search(text)
-    ):
+    if any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
@@ -474,12 +487,6 @@ _FITS, _LACKS = 0.3, 0.4  # where a piece answers alone; fitted, each set of que
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
-_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
-_COLOUR = re.compile(
-    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
-    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
-    re.IGNORECASE,
-)
 _DEFINITE = re.compile(
     r"\b(?i:the|its|his|her|their|this|that) "
     r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
@@ -626,7 +633,13 @@ class _Pool:
         )
         has_noun, unnamed = self._nouns(bodies)
         self.has_kind &= ~np.array(unnamed)
+        questions = [question_of(piece, evidence) for piece in evidence]
+        self.replies = [
+            bool(asked) and not statement(asked, *places_of(piece)).unmet(constraints)
+            for asked, piece in zip(questions, evidence, strict=True)
+        ]
         own = _met(constraints.all, [statement(text) for text in bodies])
+        own[self.replies] = True
         self.has_kind &= (
             own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         )  # the title alone asserts nothing
@@ -635,7 +648,7 @@ class _Pool:
         in_range = [within_range(question, text) for text in bodies]
         alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
         self.in_range = [own & alone for own in in_range]
-        self.has = _met(constraints.all, said)
+        self.has = _met(constraints.all, said) | np.array(self.replies)[:, None]
         self.has |= np.array([[one in own for one in constraints.all] for own in self.in_range], bool).reshape(
             self.has.shape
         )
@@ -695,6 +708,8 @@ class _Pool:
     def _is_unnamed(self, noun: str, text: str) -> bool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
+        if re.search(rf": .*\bthis {noun}\b", text):  # the label in front names it
+            return False
         is_bare = re.search(rf"\ban? {noun}(?=[.,;]|$| (?:out|away|off|back|and|or|was|is)\b)", text) is not None
         return (is_bare or noun in _DEFINITE.findall(text)) and text.count(noun) == 1 and not is_told
 
@@ -705,12 +720,10 @@ class _Pool:
             (
                 _has_answer(self.question, self.kind, text, constraints)
                 or counted(self.question, text) == "none"
-                or (_HOW_LONG.search(self.question) is not None and _DURATION.search(text) is not None)
+                or any(asking.search(self.question) and said.search(text) for asking, said in _SUFFICIENT)
             )
             and _has_extent(self.question, text)
-            and not (_DIED_OF.search(self.question) and not _DIED.search(text))
             and not names_only(self.question, text)
-            and not (_COLOUR_ASKED.search(self.question) and not _COLOUR.search(text))
             and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
         )
 
@@ -789,7 +802,7 @@ class _Pool:
             return core if core <= lacks else ()
         if not relative and not lacks.issubset(constraints.words):
             return lacks
-        return lacks & ({*content_words(asked), *_WORD.findall(asked)} - {noun[1] if noun else ""})
+        return lacks & {*content_words(asked), *_WORD.findall(asked)}
 
     def _excused(self, at: int, constraints: Constraints) -> set[str]:
         """What a piece need not have of a question.
@@ -805,6 +818,7 @@ class _Pool:
         topics = Statements(topics_of(piece, self.evidence))
         of_source = {word for word in constraints.words if topics.has(word)} | self._setting(at)
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
+        excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
         excused |= {*self._bare_compounds(at), *self.in_range[at]}
@@ -905,7 +919,15 @@ class _Pool:
     def _leads(self, one: int, other: int) -> bool:
         """Whether ``other`` is about something that ``one`` names, and the question does not."""
         title = self.titles[other]
-        return bool(title) and title <= self.said[one] and not title <= self.asked and not title <= self.titles[one]
+        written = _ASIDE.sub("", self.evidence[other].source.title).strip()
+        is_name = len(title) > 1 or (not written.islower() and written in self.evidence[one].text)  # no minutes.txt
+        return (
+            bool(title)
+            and is_name
+            and title <= self.said[one]
+            and not title <= self.asked
+            and not title <= self.titles[one]
+        )
 
 
 def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArray[np.bool_]:
@@ -977,7 +999,10 @@ def extractive_answer(
     """
     asked = set(content_words(question))
     about = [
-        piece for piece in evidence if content_words(piece.text) and is_about(asked, piece, calibration=calibration)
+        piece
+        for piece in evidence
+        if (content_words(piece.text) and is_about(asked, piece, calibration=calibration))
+        or not asked.isdisjoint(content_words(question_of(piece, evidence)))
     ]
     cosines = [cosine_of(piece, calibration) for piece in about]
     relevance = [_relevance(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
@@ -986,12 +1011,9 @@ def extractive_answer(
         return by_value
     selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
-    is_far = bool(known) and max(known) < _FAR
-    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
-    is_far = is_far and not selection.is_named and not is_met
-    if not about or (refuse and is_far and (selection.uncovered or not selection.has_kind)):
-        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered if about else ())
     wanted = compared(question)
+    if not about:
+        return Answer(question, NOT_FOUND, (), is_supported=False)
     if wanted is not None and not wanted.is_claim:
         selection = selection._replace(has_kind=False)
     pieces = [about[at] for at in selection.places]
@@ -1006,6 +1028,11 @@ def extractive_answer(
             answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
             return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
         selection = selection._replace(has_kind=False)
+    is_far = bool(known) and max(known) < _FAR
+    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
+    is_far = is_far and not selection.is_named and not is_met
+    if refuse and is_far and (selection.uncovered or not selection.has_kind):
+        return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered)
     unmet = (*selection.uncovered, *selection.lacking)
     if known and embedder and is_slight(question, unmet, embedder=embedder, calibration=calibration):
         selection = selection._replace(uncovered=(), lacking=())
@@ -1050,10 +1077,16 @@ def _is_other(question: str, piece: Evidence) -> bool:
     )
 
 
+_OF_YEAR = re.compile(rf"\b(?:in|for|of) {_A_YEAR}", re.IGNORECASE)
+
+
 def _is_of_another_year(text: str, constraints: Constraints) -> bool:
-    """Whether a row has another year in each label that is asked for: "Margin 2025: 6" for the margin of 2024."""
+    """Whether a text is of another year: "Accounts 2023: In 2022 it was 5", or each label of a row that is asked for."""
     years = {number for number in constraints.numbers if re.fullmatch(_A_YEAR, number)}
-    labels = [cell.partition(": ")[0] for cell in text.split("; ")] if years and is_row(text) else []
+    if not years or not is_row(text):
+        said = text.rpartition(": ")[2]
+        return bool(years) and _OF_YEAR.search(said) is not None and years.isdisjoint(words(said))
+    labels = [cell.partition(": ")[0] for cell in text.split("; ")]
     named = [label for label in labels if any(map(statement(label).has, constraints.words))]
     return bool(named) and all(re.search(_A_YEAR, label) and years.isdisjoint(words(label)) for label in named)
 
@@ -1061,6 +1094,9 @@ def _is_of_another_year(text: str, constraints: Constraints) -> bool:
 def _is_denied(question: str, text: str) -> bool:
     """Whether a text denies what is asked; a relative clause stands for itself: "not the pump, which Ewan replaced"."""
     if _DENIED_ALIKE.search(f"{question}|{text}"):
+        return False
+    acts = [word for word in constraints_of(question).words if word.endswith("ed")]
+    if acts and all(map(affirmed(text).has, acts)):  # "is not subject to controls, and so is classified as B"
         return False
     relative = _RELATIVE_CLAUSE.search(text)
     own = statement(f"{relative[1]} {relative[2]}" if relative else "")

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
@@ -109,16 +111,9 @@ NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
 _TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
 NUMERALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 3)}
 """Numbers that are written as words."""
+_SIGNS = frozenset(map(key, f"{CURRENCIES}%"))
 _AGED_ASKED = re.compile(r"\b(\w+)[- ]years?[- ]olds?\b|\baged? (\d+)", re.IGNORECASE)
-_AGES_UNDER = ("under", "below", "younger than")
-_AGE_LIMIT = re.compile(
-    rf"\b(under|below|younger than|over|above|from|older than|at least) (\d+|{'|'.join(NUMERALS)})\b(?! ?[%€£$])",
-    re.IGNORECASE,
-)
-_GAP = 4  # most characters between two neighbouring sentences
-_SPAN = re.compile(
-    r"\b(?:from|between) (\d{4}) (?:to|until|till|and) (\d{4})\b|\b(\d{4})\s?[–-]\s?(\d{4})\b", re.IGNORECASE
-)
+_GAP = 8  # most characters between two neighbouring sentences: the indented reply of a list of questions
 
 
 def body_of(piece: Evidence) -> str:
@@ -182,8 +177,9 @@ def _spaced(uri: str) -> str:
 def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> list[str]:
     """Texts beside a piece that have names and numbers which it may be about.
 
-    They are its title and headings, and the names and numbers of the first lines of its source (:func:`heads_of`), of the
-    sentences before it to which it refers back, of the sender of a message, and of its recipients for "you".
+    They are its title and headings, names of the question that its source has for a surname or an abbreviation of the piece,
+    and the names and numbers of the first lines of its source (:func:`heads_of`), of the sentences before it to which it refers
+    back, of the sender of a message, and of its recipients for "you".
 
     Parameters
     ----------
@@ -192,19 +188,20 @@ def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Co
     constraints : those of the question; without a telling word of it in the piece, only the title and headings count. If the piece
         begins with a name of its own, only these and the first lines that are no sentences count.
     """
-    body = body_of(piece)
+    body, texts = body_of(piece), [one.text for one in evidence if one.source.id == piece.source.id]
+    around = [*places_of(piece), *_other_names(body, texts, constraints.names)]
     if not has_itself(body, constraints):
-        return places_of(piece)
-    lines = [text for text in heads_of(piece, evidence) if _is_line(text)]
-    if _has_subject(body, [one.text for one in evidence if one.source.id == piece.source.id]):
-        return [*places_of(piece), *lines]
+        return around
+    around += [text for text in heads_of(piece, evidence) if _is_line(text)]
+    if _has_subject(body, texts):
+        return around
     about, heads = piece.source.metadata, heads_of(piece, evidence)
     people = [
         about.get("from", "") if " wrote:" not in piece.text else "",
         about.get("to", "") if _YOU.search(body) else "",
     ]
     beside = (*heads, *_lead_up(piece, evidence), *map(str, people))
-    return [*places_of(piece), *lines, *(" ".join(_NAMED.findall(text)) for text in beside)]
+    return [*around, *(" ".join(_NAMED.findall(text)) for text in beside)]
 
 
 _SUBJECT = re.compile(
@@ -219,6 +216,29 @@ def _has_subject(body: str, texts: Sequence[str]) -> bool:
         return match is not None
     is_name = fold(match[1]) not in STOP_WORDS
     return is_name and any(re.search(rf"[a-z,] {re.escape(match[1])}\b", text) for text in texts)
+
+
+_HONORIFICS = _names("Mr Mrs Ms Miss Mx Dr Prof Professor Sir Lady")
+_SHORT_NAME = re.compile(r"((?:[A-Z][\w-]*[ -]){1,5}[A-Z][\w-]*) \(([A-Z]{2,6})\)")
+
+
+def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names of a question that texts of a source have for a name of one: "Ingrid Moe" for "Ms Moe", both forms of "(FSS)".
+
+    A surname counts if the texts have it behind one first name only.
+    """
+    own: list[str] = []
+    for first, last in pairwise(re.sub(r"['’]s$", "", name) for name in names):
+        behind = re.compile(rf"(?:([\w'’-]+)\.? )?\b{re.escape(last)}\b")
+        before = [
+            {word for word in behind.findall(text) if word.istitle() and fold(word) not in STOP_WORDS} - _HONORIFICS
+            for text in (body, " ".join(texts))
+        ]
+        if behind.search(body) and not before[0] and before[1] == {first}:
+            own.append(first)
+    for whole, short in {pair for text in texts for pair in _SHORT_NAME.findall(text)}:
+        own += [other for one, other in ((whole, short), (short, whole)) if re.search(rf"\b{one}\b", body)]
+    return own
 
 
 def _lead_up(piece: Evidence, evidence: Sequence[Evidence]) -> list[str]:
@@ -267,6 +287,19 @@ def before(piece: Evidence, evidence: Sequence[Evidence]) -> str:
     return next((each.text for each in evidence if is_before(each, piece)), "")
 
 
+def question_of(piece: Evidence, evidence: Sequence[Evidence]) -> str:
+    """The question to which a piece is the reply: its last heading, or the sentence before it; empty if that asks nothing.
+
+    Parameters
+    ----------
+    piece : a piece of evidence
+    evidence : pieces of any sources
+    """
+    last = next((body_of(each) for each in evidence if is_before(each, piece)), "")
+    asked = (last, *piece.headings[-1:])
+    return next((each for each in asked if each.endswith("?") and not piece.text.endswith("?")), "")
+
+
 @cached_by_text(_KEPT)
 def is_yes_no(question: str) -> bool:
     """Whether a question asks for yes or no: it begins with an auxiliary, or has one after a lead-in, and offers no alternatives.
@@ -306,11 +339,13 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     evidence : best first
     """
     whole = _NOT.sub("", question, count=1)
-    for at, piece in enumerate(evidence):
-        context = context_of(piece, evidence, constraints=constraints_of(whole))
+    for at, own in enumerate(evidence):
+        context = context_of(own, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
-        question = _within_source(whole, piece, evidence)
-        around += [before(piece, evidence)] if _PRONOUN.match(body_of(piece)) else []
+        question = _within_source(whole, own, evidence)
+        asked = question_of(own, evidence)
+        piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
+        around += [before(own, evidence)] if _PRONOUN.match(body_of(own)) else []
         is_affirmed = _ticked(question, piece, around)
         if is_affirmed is None and _is_without(question, piece, around):
             is_affirmed = False
@@ -381,24 +416,11 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         return None if unmet else False
     is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
     bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
-    if Statements([bare_body]).denies(bare):
-        asked_too = Statements([question])
-        denied = Wording([first]).denied  # "does not cover batteries", not theft
-        last = constraints.words[-1:] if not is_first or not all(map(asked_too.has, denied)) else ()
-        telling = [word for word in constraints.words if word not in LIGHT]
-        own = [word for word in telling if statement(body).has(word)]
-        is_title = telling[:1] != own[:1] and any(map(statement(piece.source.title).has, telling[:1]))
-        is_title = is_title and _PRONOUN.match(body) is None
-        is_about_title = is_title and len(own) < min(_FEWEST_OWN, len(telling) - 1)
-        needed = (*telling[:1], *last)  # "food is not allowed" says nothing of water
+    clause = _clause_of_subject(body, constraints)
+    if Statements([bare_body]).denies(bare) and (not clause or denies(clause)):
         codes = tuple(each for each in constraints.numbers if re.search(r"[^\W\d_]", each))  # S3 is a name
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
-        is_bound = is_bound or is_about_title
-        is_open = (
-            is_bound
-            or _has_age(question, body) is False
-            or said.unmet(constraints._replace(numbers=codes, words=needed))
-        )
+        is_open = is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=codes))
         return None if is_open else _is_exception(body, constraints)
     is_beyond = any(range_has(body, number) is False for number in constraints.numbers if number in unmet)
     if not is_beyond and (opposed := _opposed(question, first)):
@@ -521,8 +543,8 @@ def _in_its_range(question: str, text: str, unmet: Sequence[str]) -> bool | None
         return has
     years = {*_YEAR.findall(text)}
     if all(_YEAR.fullmatch(word) and word in question for word in unmet):  # 1,300 is no year
-        spans = [(int(a or c), int(b or d)) for a, b, c, d in _SPAN.findall(text)]
-        has = any(low <= int(word) <= high for word in unmet for low, high in spans)
+        spans = [each for each in ranges(text) if each.low and each.high]
+        has = any(each.has(Decimal(word)) for word in unmet for each in spans)
         return True if has else False if years else None
     is_number = all(map(_NUMBER.fullmatch, unmet))
     if is_number and (after := _BOUND.search(question)) and {*words(after[0])} & _ORDERS:  # "after 6 pm"
@@ -795,16 +817,10 @@ def _own_clause(text: str, body: str, places: Sequence[str], constraints: Constr
 
 def _has_age(question: str, text: str) -> bool | None:
     """Whether the limits of age of a text include that of a question; None if either has none."""
-    aged, limits = _AGED_ASKED.search(question), _AGE_LIMIT.findall(text)
-    age = _whole(aged[1] or aged[2]) if aged else None
-    if age is None or not limits:
-        return None
-    known = [(word.lower() in _AGES_UNDER, _whole(value) or 0) for word, value in limits]
-    return all((age < limit) is is_under for is_under, limit in known)
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isdigit() else NUMERALS.get(fold(text))
+    aged = _AGED_ASKED.search(question)
+    ages = [each.range.low for each in _values(aged[1] or aged[2], has_one=True)] if aged else []
+    limits = [each.range for each in _quantities(text) if each.range.low != each.range.high and each.unit not in _SIGNS]
+    return all(limit.has(age) for limit in limits for age in ages if age) if ages and limits else None
 
 
 def is_within(unmet: Sequence[str], text: str) -> bool | None:
@@ -840,8 +856,18 @@ def _is_denied_part(question: str, text: str, places: Sequence[str], constraints
         return True
     if denies(question) or not denies(text):
         return False
-    affirmed = [clause for clause in _CLAUSE_END.split(text) if not denies(clause)]
-    return bool(Statements(affirmed, places=places).unmet(constraints))
+    return bool(affirmed(text, *places).unmet(constraints))
+
+
+def affirmed(text: str, *places: str) -> Statements:
+    """The clauses of a text that deny nothing.
+
+    Parameters
+    ----------
+    text : text of a piece of evidence
+    places : its title and headings
+    """
+    return Statements((clause for clause in _CLAUSE_END.split(text) if not denies(clause)), places=places)
 
 
 _QUALITY = re.compile(

@@ -175,6 +175,62 @@ def test_a_negation_of_something_else_in_the_same_source_denies_nothing() -> Non
     assert not extractive_answer("Does quillpack accept long archives?", evidence, refuse=False).is_supported
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "Are electric grills allowed on balconies?",
+            "Charcoal is no longer allowed on balconies; electric grills may still be used.",
+        ),
+        ("Is telemetry enabled by default in official builds?", "Unsupported builds never include telemetry."),
+    ],
+)
+def test_a_denial_of_something_else_is_no_no(question: str, text: str) -> None:
+    answer = extractive_answer(question, _of(text), refuse=False)
+    assert not answer.is_supported
+    assert not answer.text.startswith("No: ")
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "is_supported"),
+    [
+        ("Why did Ingrid Moe leave?", "Ingrid Moe was clerk.\nMs Moe left, because she moved to Cork.", True),
+        (
+            "Why did Ingrid Moe leave?",
+            "Ingrid Moe met Karl Moe.\nThe yard was sold.\nMr Moe left, because he moved to Cork.",
+            False,
+        ),
+        (
+            "What is Forward Secure Sealing based on?",
+            "Forward Secure Sealing (FSS) is on.\nFSS is based on a key.",
+            True,
+        ),
+        (
+            "What is FSS based on?",
+            "Forward Secure Sealing (FSS) is on.\nForward Secure Sealing is based on a key.",
+            True,
+        ),
+        (
+            "What is FSA based on?",
+            "Forward Secure Sealing (FSS) is on.\nForward Secure Sealing is based on a key.",
+            False,
+        ),
+    ],
+)
+def test_a_surname_and_an_abbreviation_stand_for_the_whole_name(
+    question: str, texts: str, *, is_supported: bool
+) -> None:
+    assert extractive_answer(question, _of(texts), refuse=False).is_supported is is_supported
+
+
+def test_a_verb_without_its_object_says_nothing_of_the_object_in_the_title() -> None:
+    for text, is_supported in (("The Kittiwake runs on batteries.", False), ("Merrow Lines runs it.", True)):
+        assert (
+            extractive_answer("Who runs the ferry?", _of(text, title="Ferry"), refuse=False).is_supported
+            is is_supported
+        )
+
+
 def test_a_pronoun_whose_name_is_known_is_about_nobody_else() -> None:
     for born in (
         "She [Ada Falk] was born in Tolk.",
