@@ -7,10 +7,11 @@ of the source, with an exclusive end: ``text[start:end]``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from datetime import date
 from enum import StrEnum
 from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from hlgraph.errors import needs_extra
@@ -674,3 +675,18 @@ class Answer:
         rows = [(str(each.number), each.evidence.text, each.evidence.place) for each in self.citations]
         mark = "" if self.is_supported else "<p>The evidence does not support it.</p>"
         return f"<h4>{escape(self.question)}</h4>{paragraphs}{mark}{as_html_table(('', 'cites', 'where'), rows) if rows else ''}"
+
+
+def plain(value: object) -> object:
+    """What JSON does not know, as JSON data: a record, a mapping, a path, a number of numpy."""
+    if is_dataclass(value):
+        import msgspec
+
+        return msgspec.to_builtins(value, enc_hook=plain)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is no JSON data")

@@ -414,13 +414,7 @@ def _search(call: Call[Search]) -> FoundShown:
     result = call.service.search(
         call.who,
         call.corpus,
-        asked=shapes.SearchAsked(
-            question=asked.question,
-            strategy=asked.strategy,
-            where=asked.where or None,
-            as_of=asked.as_of or None,
-            k=asked.k,
-        ),
+        asked=shapes.shaped(shapes.SearchAsked, asked, where=asked.where or None, as_of=asked.as_of or None),
     )
     shown = call.budget.fit(_evidence(piece) for piece in result.evidence[asked.skip :])
     end, total = asked.skip + len(shown), len(result.evidence)
@@ -430,13 +424,8 @@ def _search(call: Call[Search]) -> FoundShown:
 
 def _answer(call: Call[Answer]) -> AnswerShown:
     asked = call.asked
-    question = shapes.AnswerAsked(
-        question=asked.question,
-        strategy=asked.strategy,
-        where=asked.where or None,
-        as_of=asked.as_of or None,
-        mode="report" if asked.report else "short",
-    )
+    mode = "report" if asked.report else "short"
+    question = shapes.shaped(shapes.AnswerAsked, asked, where=asked.where or None, as_of=asked.as_of or None, mode=mode)
     answered = _answered(call, question)
     budget = call.budget
     uncovered = budget.charge(answered.uncovered)
@@ -476,10 +465,7 @@ def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
     )
     named = budget.charge(source.source)
     wanted = [chunk for chunk in source.chunks if chunk.end > asked.start]
-    passages = budget.fit(
-        PassageShown(text=chunk.text, start=chunk.start, end=chunk.end, page=chunk.page, headings=chunk.headings)
-        for chunk in wanted
-    )
+    passages = budget.fit(shapes.shaped(PassageShown, chunk) for chunk in wanted)
     rest = wanted[len(passages) :]
     how = f"start={rest[0].start}" if rest else ""
     note = budget.note(len(passages), len(wanted), what="passages from there on", how=how)
@@ -491,7 +477,7 @@ def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
     listed = call.service.records.entities(
         call.who,
         call.corpus,
-        asked=shapes.EntitiesAsked(name=asked.name, after=asked.after or None, where=asked.where or None),
+        asked=shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None),
     )
     shown = call.budget.fit(map(_entity, listed.entities))
     after = listed.after
@@ -510,7 +496,7 @@ def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
     )
     entity = budget.charge(_entity(details.entity))
     neighbours = budget.fit(
-        (NeighbourShown(entity=_entity(near.entity), statements=near.statements) for near in details.neighbours),
+        (shapes.shaped(NeighbourShown, near, entity=_entity(near.entity)) for near in details.neighbours),
         share=0.5,
     )
     facts = budget.fit(map(_fact, details.facts))
@@ -522,14 +508,8 @@ def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
         budget.note(len(facts), details.fact_count, what="facts", how=how),
         "the counts are lower bounds" if details.is_cut else "",
     ]
-    return NeighboursShown(
-        entity=entity,
-        neighbours=neighbours,
-        facts=facts,
-        neighbour_count=details.neighbour_count,
-        fact_count=details.fact_count,
-        note="; ".join(filter(None, notes)),
-    )
+    note = "; ".join(filter(None, notes))
+    return shapes.shaped(NeighboursShown, details, entity=entity, neighbours=neighbours, facts=facts, note=note)
 
 
 def _path(call: Call[Path]) -> PathShown:
@@ -537,7 +517,7 @@ def _path(call: Call[Path]) -> PathShown:
     result = call.service.records.path(
         call.who,
         call.corpus,
-        asked=shapes.PathAsked(start=asked.start, end=asked.end, hops=asked.hops, where=asked.where or None),
+        asked=shapes.shaped(shapes.PathAsked, asked, where=asked.where or None),
     )
     entities = budget.fit(map(_entity, result.entities), share=0.5)
     facts = budget.fit(map(_fact, result.facts))
@@ -555,7 +535,7 @@ def _ingest(call: Call[Ingest]) -> shapes.Job:
     service, who, asked = call.service, call.who, call.asked
     if asked.job:
         return service.ingests.find(who, asked.job)
-    given = shapes.IngestAsked(documents=asked.documents, paths=asked.paths, options=asked.options)
+    given = shapes.shaped(shapes.IngestAsked, asked)
     with service.jobs.incoming() as folder:
         return service.ingests.start(who, call.corpus, asked=given, folder=folder)
 
@@ -589,32 +569,20 @@ def _step(job: shapes.Job) -> str:
 
 
 def _evidence(piece: shapes.Piece) -> EvidenceShown:
-    return EvidenceShown(
-        number=piece.number,
-        text=piece.text,
-        uri=piece.source.uri,
-        start=piece.start,
-        end=piece.end,
-        title=piece.source.title,
-        page=piece.page,
-        headings=piece.headings,
-        metadata=piece.source.metadata,
-        is_stale=piece.is_stale,
-    )
+    source = piece.source
+    return shapes.shaped(EvidenceShown, piece, uri=source.uri, title=source.title, metadata=source.metadata)
 
 
 def _entity(entity: shapes.EntityNamed) -> EntityShown:
     names = tuple(name for name in entity.names if name != entity.name)
-    return EntityShown(id=entity.id, name=entity.name, kind=entity.kind, names=names)
+    return shapes.shaped(EntityShown, entity, names=names)
 
 
 def _fact(fact: shapes.FactOpened) -> FactShown:
     return FactShown(
         text=fact.fact.text,
         statements=tuple(
-            StatementShown(
-                text=said.text, start=said.start, end=said.end, uri="" if said.source is None else said.source.uri
-            )
+            shapes.shaped(StatementShown, said, uri="" if said.source is None else said.source.uri)
             for said in fact.statements
         ),
     )
