@@ -15,9 +15,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -403,12 +414,67 @@ class Call(NamedTuple, Generic[Asked]):
         return own[0] if len(own) == 1 else self.service.graph.corpus
 
 
-def _corpora(call: Call[Budgeted]) -> CorporaShown:
-    names = [corpus.name for corpus in call.service.corpora(call.who).corpora]
-    shown = call.budget.fit(names)
-    return CorporaShown(corpora=shown, note=call.budget.note(len(shown), len(names), what="corpora"))
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: its name, what it is for, what it takes and gives, and its call of the service.
+
+    Attributes
+    ----------
+    name, title, about : as agents see them
+    takes, gives : classes of the arguments and of the reply
+    run : the call, in a thread; a job is waited for
+    is_write : whether it changes a corpus
+    """
+
+    name: str
+    title: str
+    about: str
+    takes: type[Budgeted]
+    gives: type[Shown]
+    run: Callable[[Call[Any]], Shown | shapes.Job]
+    is_write: bool = False
+
+    def listed(self) -> types.Tool:
+        """The tool as a list of tools has it."""
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=f"{self.about} {_DATA}",
+            input_schema=_schema(self.takes),
+            output_schema=_schema(self.gives),
+            annotations=types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=not self.is_write,
+                destructive_hint=self.is_write,  # a document replaces the one of the same uri
+                idempotent_hint=True,
+                open_world_hint=False,
+            ),
+        )
 
 
+TOOLS: Final[list[Tool]] = []
+"""The tools, in the order in which agents see them."""
+
+
+_Run = TypeVar("_Run", bound=Callable[[Call[Any]], Shown | shapes.Job])
+
+
+def _tool(title: str, about: str, **others: Any) -> Callable[[_Run], _Run]:
+    """Make a call a tool of the same name, which takes and gives what the types of the call say."""
+
+    def add(run: _Run) -> _Run:
+        name, hints = getattr(run, "__name__", "").removeprefix("_"), get_type_hints(run)
+        tool = Tool(name, title, about, takes=get_args(hints["call"])[0], gives=hints["return"], run=run)
+        TOOLS.append(replace(tool, **others))
+        return run
+
+    return add
+
+
+@_tool(
+    "Find evidence",
+    "Find the pieces of text that answer a question, best first, each with its source and its characters there.",
+)
 def _search(call: Call[Search]) -> FoundShown:
     asked = call.asked
     result = call.service.search(
@@ -422,6 +488,10 @@ def _search(call: Call[Search]) -> FoundShown:
     return FoundShown(evidence=shown, total=total, strategy=result.plan.strategy, note=note)
 
 
+@_tool(
+    "Answer with citations",
+    "Answer a question from the documents, with numbered citations that are checked against their evidence.",
+)
 def _answer(call: Call[Answer]) -> AnswerShown:
     asked = call.asked
     mode = "report" if asked.report else "short"
@@ -458,6 +528,7 @@ def _answered(call: Call[Answer], asked: shapes.AnswerAsked) -> shapes.Answered:
     raise DeadlineError("the answer was abandoned; ask again")
 
 
+@_tool("Read a source", "Read a source from a character on, to see a piece of evidence in its context.")
 def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
     asked, budget = call.asked, call.budget
     source = call.service.records.source(
@@ -472,6 +543,7 @@ def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
     return PassagesShown(source=named, passages=passages, total=len(source.chunks), note=note)
 
 
+@_tool("Find an entity", "Find people, places and things by words of their name.")
 def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
     asked = call.asked
     listed = call.service.records.entities(
@@ -489,6 +561,10 @@ def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
     )
 
 
+@_tool(
+    "Facts around an entity",
+    "The facts about an entity with their sources, and the entities that are mentioned together with it.",
+)
 def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
     asked, budget = call.asked, call.budget
     details = call.service.records.entity(
@@ -512,6 +588,7 @@ def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
     return shapes.shaped(NeighboursShown, details, entity=entity, neighbours=neighbours, facts=facts, note=note)
 
 
+@_tool("Path between two entities", "The facts that lead from one entity to another: a shortest path.")
 def _path(call: Call[Path]) -> PathShown:
     asked, budget = call.asked, call.budget
     result = call.service.records.path(
@@ -530,6 +607,19 @@ def _path(call: Call[Path]) -> PathShown:
     return PathShown(entities=entities, facts=facts, note="; ".join(filter(None, notes)))
 
 
+@_tool("List the corpora", "The corpora that you may ask.")
+def _corpora(call: Call[Budgeted]) -> CorporaShown:
+    names = [corpus.name for corpus in call.service.corpora(call.who).corpora]
+    shown = call.budget.fit(names)
+    return CorporaShown(corpora=shown, note=call.budget.note(len(shown), len(names), what="corpora"))
+
+
+@_tool(
+    "Ingest documents",
+    "Add documents to a corpus; a later document of the same uri replaces the earlier one. It waits for the end.",
+    gives=IngestShown,
+    is_write=True,
+)
 def _ingest(call: Call[Ingest]) -> shapes.Job:
     """Start a job, or look at one."""
     service, who, asked = call.service, call.who, call.asked
@@ -588,118 +678,11 @@ def _fact(fact: shapes.FactOpened) -> FactShown:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool: its name, what it is for, what it takes and gives, and its call of the service.
-
-    Attributes
-    ----------
-    name, title, about : as agents see them
-    takes, gives : classes of the arguments and of the reply
-    run : the call, in a thread; a job is waited for
-    is_write : whether it changes a corpus
-    """
-
-    name: str
-    title: str
-    about: str
-    takes: type[Budgeted]
-    gives: type[Shown]
-    run: Callable[[Call[Any]], Shown | shapes.Job]
-    is_write: bool = False
-
-    def listed(self) -> types.Tool:
-        """The tool as a list of tools has it."""
-        return types.Tool(
-            name=self.name,
-            title=self.title,
-            description=f"{self.about} {_DATA}",
-            input_schema=_schema(self.takes),
-            output_schema=_schema(self.gives),
-            annotations=types.ToolAnnotations(
-                title=self.title,
-                read_only_hint=not self.is_write,
-                destructive_hint=self.is_write,  # a document replaces the one of the same uri
-                idempotent_hint=True,
-                open_world_hint=False,
-            ),
-        )
-
-
 def _schema(kind: type[Struct]) -> dict[str, Any]:
     """The JSON schema of a class, whose root is an object and no reference."""
     _, components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     root = components.pop(kind.__name__)
     return {**root, "$defs": components} if components else root
-
-
-TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="search",
-        title="Find evidence",
-        about="Find the pieces of text that answer a question, best first, each with its source and its characters there.",
-        takes=Search,
-        gives=FoundShown,
-        run=_search,
-    ),
-    Tool(
-        name="answer",
-        title="Answer with citations",
-        about="Answer a question from the documents, with numbered citations that are checked against their evidence.",
-        takes=Answer,
-        gives=AnswerShown,
-        run=_answer,
-    ),
-    Tool(
-        name="open_evidence",
-        title="Read a source",
-        about="Read a source from a character on, to see a piece of evidence in its context.",
-        takes=OpenEvidence,
-        gives=PassagesShown,
-        run=_open_evidence,
-    ),
-    Tool(
-        name="find_entity",
-        title="Find an entity",
-        about="Find people, places and things by words of their name.",
-        takes=FindEntity,
-        gives=EntitiesShown,
-        run=_find_entity,
-    ),
-    Tool(
-        name="neighbours",
-        title="Facts around an entity",
-        about="The facts about an entity with their sources, and the entities that are mentioned together with it.",
-        takes=Neighbours,
-        gives=NeighboursShown,
-        run=_neighbours,
-    ),
-    Tool(
-        name="path",
-        title="Path between two entities",
-        about="The facts that lead from one entity to another: a shortest path.",
-        takes=Path,
-        gives=PathShown,
-        run=_path,
-    ),
-    Tool(
-        name="corpora",
-        title="List the corpora",
-        about="The corpora that you may ask.",
-        takes=Budgeted,
-        gives=CorporaShown,
-        run=_corpora,
-    ),
-    Tool(
-        name="ingest",
-        title="Ingest documents",
-        about="Add documents to a corpus; a later document of the same uri replaces the earlier one. It waits for the end.",
-        takes=Ingest,
-        gives=IngestShown,
-        run=_ingest,
-        is_write=True,
-    ),
-)
 
 
 # Prompts, which users choose; the names in braces are their arguments.

@@ -258,9 +258,9 @@ def _called(line: str, call: str, about: str, **others: Any) -> Route:
     """A route that is a call of a method of the service, whose types say what the route takes and gives."""
     method, path = line.split()
     part, _, name = call.rpartition(".")
-    types = get_type_hints(getattr(_PARTS[part], name))
-    asked: dict[str, Any] = {"query" if method == "GET" else "takes": types.get("asked")}
-    return Route(method=method, path=path, call=call, about=about, gives=types["return"], **asked, **others)
+    hints = get_type_hints(getattr(_PARTS[part], name))
+    asked: dict[str, Any] = {"query" if method == "GET" else "takes": hints.get("asked")}
+    return Route(method=method, path=path, call=call, about=about, gives=hints["return"], **asked, **others)
 
 
 ROUTES: Final[tuple[Route, ...]] = (
