@@ -6,7 +6,7 @@ of the source, with an exclusive end: ``text[start:end]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from datetime import date
 from enum import StrEnum
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+T_Key = TypeVar("T_Key", bound=Hashable)
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
@@ -675,6 +677,25 @@ class Answer:
         rows = [(str(each.number), each.evidence.text, each.evidence.place) for each in self.citations]
         mark = "" if self.is_supported else "<p>The evidence does not support it.</p>"
         return f"<h4>{escape(self.question)}</h4>{paragraphs}{mark}{as_html_table(('', 'cites', 'where'), rows) if rows else ''}"
+
+
+def group_by(items: Iterable[T], key: Callable[[T], T_Key]) -> dict[T_Key, list[T]]:
+    """The items by key; keys and items keep their order.
+
+    Parameters
+    ----------
+    items : the items to group
+    key : computes the key of an item
+
+    Examples
+    --------
+    >>> group_by(["bb", "a", "cc"], len)
+    {2: ['bb', 'cc'], 1: ['a']}
+    """
+    groups: dict[T_Key, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def plain(value: object) -> object:

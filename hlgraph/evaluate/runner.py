@@ -21,9 +21,9 @@ from hlgraph import progress
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import HLGraphError, InputError, MissingExtraError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
-from hlgraph.evaluate.metrics import UNDEFINED, Scores, grouped, read_run, score
+from hlgraph.evaluate.metrics import UNDEFINED, Scores, read_run, score
 from hlgraph.evaluate.statistics import Section
-from hlgraph.records import Document, Kind, Scalar, Source, Statement
+from hlgraph.records import Document, Kind, Scalar, Source, Statement, group_by
 from hlgraph.retrieve import STRATEGIES
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.feedback import Selector
@@ -248,7 +248,7 @@ class StrategyResult:
     @property
     def errors(self) -> dict[str, int]:
         """Error messages with their counts."""
-        failed = grouped((item.error for item in self.outcomes if item.error), str)
+        failed = group_by((item.error for item in self.outcomes if item.error), str)
         return {error: len(items) for error, items in failed.items()}
 
 
@@ -352,9 +352,9 @@ def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Str
     return StrategyResult(
         tuple(outcomes),
         scores(pairs),
-        by_hops={hops: scores(group) for hops, group in sorted(grouped(pairs, lambda pair: pair[0].hops).items())},
-        by_type={kind: scores(group) for kind, group in sorted(grouped(pairs, lambda pair: pair[0].type).items())},
-        by_subset={part: scores(group) for part, group in sorted(grouped(pairs, lambda pair: pair[0].subset).items())},
+        by_hops={hops: scores(group) for hops, group in sorted(group_by(pairs, lambda pair: pair[0].hops).items())},
+        by_type={kind: scores(group) for kind, group in sorted(group_by(pairs, lambda pair: pair[0].type).items())},
+        by_subset={part: scores(group) for part, group in sorted(group_by(pairs, lambda pair: pair[0].subset).items())},
         figures=figures_of(outcomes),
     )
 

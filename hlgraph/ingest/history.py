@@ -43,7 +43,7 @@ from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text
 from hlgraph.persist.journal import persist, resume
-from hlgraph.records import Entity, Kind, Metadata, MetadataValue, Record, Source
+from hlgraph.records import Entity, Kind, Metadata, MetadataValue, Record, Source, group_by
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import CorpusStats, GraphStore, Scope, Stores, base_of, by_id
@@ -404,13 +404,9 @@ class _Synchronisation:
 
 def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     """The versions of all sources of a history by uri, in order."""
-    versions: dict[str, list[Source]] = {}
-    for source in sorted(
-        by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values(), key=attrgetter("version")
-    ):
-        if source.uri != HISTORY_MARK:
-            versions.setdefault(source.uri, []).append(source)
-    return versions
+    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values()
+    versions = (source for source in sources if source.uri != HISTORY_MARK)
+    return group_by(sorted(versions, key=attrgetter("version")), lambda source: source.uri)
 
 
 def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[str, list[Source]]:

@@ -43,6 +43,7 @@ from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.progress import Work
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
+from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source
 
@@ -436,24 +437,18 @@ def _in_parts(batch: Large, corpus: str, *, report: Report, stores: Stores, step
 
 def _groups(batch: Large, report: Report, *, steps: Steps) -> Iterator[list[Extracted]]:
     """The sources of a large batch with their chunks, without extractions, in groups of the size of a batch; at least one."""
-    group: list[Extracted] = []
-    size = 0
-    for comparison in batch.changed:
-        plans: Iterator[ChunkPlan] = iter([ChunkPlan()])
-        if comparison.has_new_text:
-            with report.timed("chunk"):
-                spans = steps.chunker.chunk(comparison.document)
-            own = batch.stored.get(comparison.source.id, {})
-            most = steps.batch_characters
-            plans = chunk_plans(comparison, spans, stored=own, extractor=steps.extractor, characters=most)
-        for plan in plans:
-            group.append(Extracted(comparison, plan, ()))
-            size += sum(len(chunk.text) for chunk, _ in plan.to_extract)
-            if size >= steps.batch_characters:
-                yield group
-                group, size = [], 0
-    if group:
-        yield group
+    most = steps.batch_characters
+
+    def plans(comparison: Comparison) -> Iterator[ChunkPlan]:
+        if not comparison.has_new_text:
+            return iter([ChunkPlan()])
+        with report.timed("chunk"):
+            spans = steps.chunker.chunk(comparison.document)
+        own = batch.stored.get(comparison.source.id, {})
+        return chunk_plans(comparison, spans, stored=own, extractor=steps.extractor, characters=most)
+
+    parts = (Extracted(one, plan, ()) for one in batch.changed for plan in plans(one))
+    return filled(parts, most, measured=lambda part: sum(len(chunk.text) for chunk, _ in part.plan.to_extract))
 
 
 def _changed(

@@ -21,7 +21,7 @@ from hlgraph.ids import checksum
 from hlgraph.ingest.delete import filtered, named, sources_of
 from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.executor import Executor
-from hlgraph.records import Chunk, Kind, Source, Statement
+from hlgraph.records import Chunk, Kind, Source, Statement, group_by
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.batches import batched
@@ -436,9 +436,7 @@ class Quality:
 
 def _by_model(judge: ChatJudge, chosen: Sequence[_Sampled]) -> tuple[list[Offender], list[Offender]]:
     """The inaccurate statements of a sample, and those without a usable verdict, by a chat model."""
-    groups: dict[str, list[_Sampled]] = {}
-    for sampled in chosen:
-        groups.setdefault(sampled.chunk.id, []).append(sampled)
+    groups = group_by(chosen, lambda sampled: sampled.chunk.id)
     asked: list[tuple[ChunkInput, list[str]]] = []
     for items in groups.values():
         _, chunk, source = items[0]

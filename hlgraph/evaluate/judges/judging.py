@@ -53,6 +53,7 @@ from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, prompts_of, read_prompt
+from hlgraph.records import group_by
 from hlgraph.settings import Settings
 
 # Calls of a judge. A reply that cannot be read is requested once more.
@@ -550,11 +551,7 @@ def _calibrations(
 
 def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     """One answer for each of up to ``most`` questions, evenly spread, taken from the strategies in turn."""
-    by_question: dict[str, list[Candidate]] = {}
-    for item in candidates:
-        if item.text:
-            by_question.setdefault(item.question_id, []).append(item)
-    groups = list(by_question.values())
+    groups = list(group_by((item for item in candidates if item.text), lambda item: item.question_id).values())
     count = min(most, len(groups))
     places = [at * len(groups) // count for at in range(count)]
     return [groups[place][number % len(groups[place])] for number, place in enumerate(places)]

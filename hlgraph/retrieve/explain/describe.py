@@ -13,7 +13,19 @@ from typing import NamedTuple, TypeAlias
 
 import scipy.sparse as sp
 
-from hlgraph.records import Chunk, Entity, Evidence, Fact, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import (
+    Chunk,
+    Entity,
+    Evidence,
+    Fact,
+    Kind,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Topic,
+    group_by,
+)
 from hlgraph.retrieve.explain.parts import (
     BasisTrace,
     EvidenceGraph,
@@ -342,9 +354,7 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
     >>> costs(calls)
     (StoreCost(store='neo4j', calls=2, round_trips=2, milliseconds=1.5, rows=5, bytes=0),)
     """
-    by_store: dict[str, list[Call]] = {}
-    for call in calls:
-        by_store.setdefault(call.store, []).append(call)
+    by_store = group_by(calls, lambda call: call.store)
     return tuple(
         StoreCost(
             store,
