@@ -353,8 +353,7 @@ def _best_of_each(scores: Scores, ties: Nodes, beams: Nodes, k: int) -> Nodes:
         return top_k(scores, k, tie_break=ties)
     order = np.lexsort((ties, -scores, beams))
     in_order = beams[order]
-    best: Nodes = order[np.arange(len(order)) - np.searchsorted(in_order, in_order) < k]
-    return best
+    return order[np.arange(len(order)) - np.searchsorted(in_order, in_order) < k]
 
 
 def _checked(values: NDArray[np.floating], count: int) -> Scores:

@@ -401,8 +401,7 @@ def _seed_shares(
     if len(seeds) and (seeds.min() < 0 or seeds.max() >= len(walk)):
         raise InputError(f"seeds has an index outside the {len(walk)} nodes of the graph; indices start at 0")
     _check_seeds("weights", weights, damping)
-    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
-    return shares
+    return np.asarray(weights, dtype=np.float64) / float(weights.sum())
 
 
 def _own_shares(

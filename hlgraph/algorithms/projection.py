@@ -351,5 +351,4 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     state = values + np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
-    return mixed
+    return state ^ (state >> np.uint64(31))

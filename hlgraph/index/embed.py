@@ -530,8 +530,7 @@ class PrecomputedVectors:
             at = {**at, **{text: len(at) + place for place, text in enumerate(others)}}
             added = self._rest.embed(others)
             matrix = np.concatenate([matrix, added]) if len(matrix) else added
-        rows: NDArray[np.float32] = matrix[np.array([at[text] for text in texts], dtype=np.intp)]
-        return rows
+        return matrix[np.array([at[text] for text in texts], dtype=np.intp)]
 
     def forget(self, texts: Sequence[str]) -> None:
         """Do nothing, because there is no cache."""

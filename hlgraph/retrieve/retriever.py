@@ -200,14 +200,12 @@ def with_preset(strategy: type[_R], preset: str) -> _R:
 
 def units_of(retriever: Retriever | type[Retriever]) -> tuple[Unit, ...]:
     """The units that the evidence of a retriever may have."""
-    units: tuple[Unit, ...] = getattr(retriever, "units", UNITS_OF_ALL)
-    return units
+    return getattr(retriever, "units", UNITS_OF_ALL)
 
 
 def by_of(retriever: object) -> By | None:
     """Who decides in the steps of a retriever that a chat model can take; None if it has no such step."""
-    by: By | None = getattr(retriever, "by", None)
-    return by
+    return getattr(retriever, "by", None)
 
 
 def check_by(by: str) -> None:

@@ -266,8 +266,7 @@ def version(name: str, domain: Domain | None = None) -> str:
 def _named(name: str, domain: Domain | None) -> tuple[str, ...]:
     """The kinds or topics of the domain that the prompt of a call names."""
     part = _PART_OF.get(name)
-    names: tuple[str, ...] = () if domain is None or part is None else getattr(domain, part)
-    return names
+    return () if domain is None or part is None else getattr(domain, part)
 
 
 def _in_domain(messages: Messages, name: str, *, domain: Domain | None) -> Messages:

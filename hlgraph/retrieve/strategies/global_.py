@@ -369,8 +369,7 @@ class _Explored:
 
     def _of(self, item: str) -> Vector:
         place = int(np.searchsorted(self.around.ids, item))
-        shares: Vector = self.shares[:, place]
-        return shares
+        return self.shares[:, place]
 
     def share(self, item: str) -> float:
         """The sum of the shares of a statement."""

@@ -669,8 +669,7 @@ def _merged(old: Rows, new: Rows) -> Rows:
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer]) -> _Numbers:
     """One number a pair, in the order of the pairs."""
-    keys: _Numbers = (a.astype(np.int64, copy=False) << 32) + b
-    return keys
+    return (a.astype(np.int64, copy=False) << 32) + b
 
 
 def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> _Edits:

@@ -226,8 +226,7 @@ def _ordered(
     was_there[went] = False
     order = order[was_there[order]] if len(went) else order
     came = came[np.argsort(new.ids[came])]
-    by_id: NDArray[np.intp] = np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
-    return by_id
+    return np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
 
 
 _EDGES = 20_000_000
