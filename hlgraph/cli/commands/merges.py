@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from hlgraph.sdk.merges import Candidate, CandidateQuery, FoundMerges, JudgedMerges
     from hlgraph.stores.protocols import Decision
 
-PLACE = 60  # position in the list of commands
-
 app = group("merges", "Merge entities that are the same, and undo merges.")
 Lower = Annotated[
     float | None,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hlgraph.sdk.history import ChangeSet, SourceVersion
     from hlgraph.sdk.retention import Hold, VerifiedReceipts
 
-PLACE = 15  # position in the list of commands
-
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
 history = group("history", "Show the versions of sources that a corpus keeps (ingest --keep-history), and its changes.")
