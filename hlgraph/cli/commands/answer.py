@@ -132,9 +132,7 @@ def answer(
             budget=cli.budget,
         )
         result = answer_or_events if isinstance(answer_or_events, Answer) else streamed(answer_or_events)
-    cli.show(answer_tree(result), answer_lines(result, is_printed=stream))
-    if result.is_truncated:
-        raise typer.Exit(1)
+    cli.show(answer_tree(result), answer_lines(result, is_printed=stream), fails=result.is_truncated)
 
 
 def streamed(events: Iterator[AnswerEvent]) -> Answer:

@@ -139,6 +139,8 @@ def bench(
             "growth.svg": benches.plot(cells),
         }
         write_files(Path(out), contents)
-    cli.show(tree, [*(line for table in tables for line in (*as_lines(table), "")), *notes])
-    if any(cell.errors for cell in cells):
-        raise typer.Exit(1)
+    cli.show(
+        tree,
+        [*(line for table in tables for line in (*as_lines(table), "")), *notes],
+        fails=any(cell.errors for cell in cells),
+    )

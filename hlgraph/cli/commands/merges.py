@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.output import LISTED, pick
 
@@ -88,9 +86,7 @@ def judge(
         "undecided": [{**_candidate(pair), "reason": reason} for pair, reason in report.undecided],
         **pick(report, "calls left_out is_dry_run"),
     }
-    cli.show(tree, _judged_lines(report))
-    if report.conflicts:
-        raise typer.Exit(1)
+    cli.show(tree, _judged_lines(report), fails=report.conflicts)
 
 
 def _judged_lines(report: JudgedMerges) -> Iterator[str]:
@@ -127,9 +123,7 @@ def list_merges(
         {"canonical": merged.canonical.name, "aliases": [alias.name for alias in merged.aliases]}
         for merged in listing.groups
     ]
-    cli.show({**tree, "groups": groups}, _list_lines(listing))
-    if listing.contradictions:
-        raise typer.Exit(1)
+    cli.show({**tree, "groups": groups}, _list_lines(listing), fails=listing.contradictions)
 
 
 def _list_lines(listing: FoundMerges) -> Iterator[str]:

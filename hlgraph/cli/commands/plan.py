@@ -170,9 +170,7 @@ def plan(
         with cli.connect("planning") as graph:
             estimate = graph.plan(list(paths), options=options)
         failed = [pick(failure, "uri error") for failure in estimate.failed]
-        cli.show({**asdict(estimate), "failed": failed}, plan_lines(estimate))
-        if failed:
-            raise typer.Exit(1)
+        cli.show({**asdict(estimate), "failed": failed}, plan_lines(estimate), fails=failed)
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
     from hlgraph.answer.answering import AnswerRequest

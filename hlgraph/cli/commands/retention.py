@@ -119,9 +119,7 @@ def verify(
     lines = [
         f"corpus {corpus}: receipts {first.number} to {last.number} are as they were written, {sources} sources deleted"
     ]
-    cli.show(tree, [*lines, *(_compared_lines(chain) if with_store else ())])
-    if chain.returned or chain.missing:
-        raise typer.Exit(1)
+    cli.show(tree, [*lines, *(_compared_lines(chain) if with_store else ())], fails=chain.returned or chain.missing)
 
 
 def _compared_lines(chain: VerifiedReceipts) -> list[str]:
