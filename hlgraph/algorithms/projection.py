@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.subgraph import Csr, Subgraph, block
+from hlgraph.subgraph import Csr, Subgraph, block, spans
 
 PER_STATEMENT = 2.0
 """Weight that a statement adds to each pair of its entities."""
@@ -285,11 +285,7 @@ class Twins(NamedTuple):
     def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
         """All nodes of the given classes, in time linear in the number of nodes returned."""
         count = self.starts[classes + 1] - self.starts[classes]
-        ends = np.cumsum(count)
-        total = int(ends[-1]) if len(ends) else 0
-        members: NDArray[np.intp] = self.members[
-            np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)
-        ]
+        members: NDArray[np.intp] = self.members[spans(self.starts[classes], count)]
         return members
 
 

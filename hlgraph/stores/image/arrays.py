@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.subgraph import Csr
+from hlgraph.subgraph import Csr, spans
 
 NO_SOURCE = -1
 """The source of a node that belongs to no single source: of a fact or an entity."""
@@ -85,18 +85,6 @@ def is_among(values: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
     values, stored : see :func:`find`
     """
     return find(stored, values) >= 0
-
-
-def spans(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Consecutive integers from each start, one range after the other.
-
-    Parameters
-    ----------
-    first : start of each range
-    counts : length of each range
-    """
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
 
 
 def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:

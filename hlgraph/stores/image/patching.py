@@ -35,12 +35,11 @@ from hlgraph.stores.image.arrays import (
     is_among,
     joined,
     laid_over,
-    spans,
     unchanged,
 )
 from hlgraph.stores.image.image import SAID, Image, Touched, paired, related
 from hlgraph.stores.protocols import Altered
-from hlgraph.subgraph import KINDS
+from hlgraph.subgraph import KINDS, spans
 
 # A list holds the new rows of the chunks, statements and facts that a change touches, and the patch compares them with the rows of
 # the image. Counted relationships are not listed. Nodes are named by their ids, which are hashes; a list holds no text.
