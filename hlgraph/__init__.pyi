@@ -33,6 +33,7 @@ from hlgraph.ingest.exports import CorpusCopy as CorpusCopy
 from hlgraph.ingest.history import AsOf as AsOf
 from hlgraph.ingest.options import IngestOptions as IngestOptions
 from hlgraph.ingest.plan import Plan as Plan
+from hlgraph.ingest.receipts import Receipt as Receipt
 from hlgraph.ingest.report import Failure as Failure
 from hlgraph.ingest.report import Report as Report
 from hlgraph.ingest.run import AnySources as AnySources
@@ -125,13 +126,12 @@ from hlgraph.sdk.quality import Faithfulness as Faithfulness
 from hlgraph.sdk.quality import Quality as Quality
 from hlgraph.sdk.questions import Questions as Questions
 from hlgraph.sdk.reconcile import Drift as Drift
-from hlgraph.sdk.retention import Hold as Hold
 from hlgraph.sdk.retention import Holds as Holds
-from hlgraph.sdk.retention import Receipt as Receipt
 from hlgraph.sdk.retention import Receipts as Receipts
 from hlgraph.sdk.retention import VerifiedReceipts as VerifiedReceipts
 from hlgraph.sdk.retention import verify_receipts as verify_receipts
 from hlgraph.settings import Settings as Settings
+from hlgraph.stores.derived import Hold as Hold
 from hlgraph.stores.protocols import Backup as Backup
 from hlgraph.stores.protocols import CorpusStats as CorpusStats
 from hlgraph.stores.protocols import Decision as Decision

@@ -31,8 +31,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("gds", "hlgraph for Graph Data Science") from error
 
-__all__ = ["Projected", "open_projection"]
-
 
 class Projected(NamedTuple):
     """A GDS client with a graph.

@@ -35,7 +35,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("langchain", "hlgraph in LangChain") from error
 
-__all__ = ["HLGraphRetriever", "from_langchain", "search_tool", "to_langchain"]
 
 _SOURCE = "source"  # metadata key under which LangChain's loaders store the origin of a document
 # metadata keys that distinguish the documents of one source

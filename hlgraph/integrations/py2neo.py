@@ -31,7 +31,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("py2neo", "hlgraph for py2neo") from error
 
-__all__ = ["close", "to_py2neo"]
 
 _CONNECTIONS = 4
 _FOREVER = 1_000_000_000  # seconds; an older connection would be replaced, without the certificates

@@ -23,7 +23,6 @@ try:
 except ImportError as error:
     raise MissingExtraError("langchain", "a model of LangChain") from error
 
-__all__ = ["LangChainChat", "langchain_embedder", "langchain_reranker"]
 
 _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 

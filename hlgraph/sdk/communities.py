@@ -26,8 +26,6 @@ from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Member, Run
 from hlgraph.stores.in_process import ProcessClusterer
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, existing
 
-__all__ = ["BuiltCommunities", "Communities", "CommunityMap", "FoundCommunities", "MapNode"]
-
 _T = TypeVar("_T")
 SHAPE = ProjectionShape.ENTITY_ENTITY.value
 _LONGEST = 60

@@ -25,8 +25,6 @@ from hlgraph.stores.trace import hasty
 from hlgraph.subgraph import Subgraph
 from hlgraph.where import And, AnyWhere, Caller, In, Where
 
-__all__ = ["Entities", "EntityDetails", "FactRow", "Neighbour", "Page", "SourceDetails", "Sources", "SupportedFact"]
-
 PAGE = 20
 """Default number of records of a page, and of the facts and neighbours of an opened entity."""
 AT_ONCE = 1_000

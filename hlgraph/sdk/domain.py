@@ -22,8 +22,6 @@ from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
 
-__all__ = ["CorpusDomain", "Domain", "InferredDomain"]
-
 
 @dataclass(frozen=True, slots=True)
 class InferredDomain:

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyEmbedder, ChosenModels
     from hlgraph.progress import OnProgress
 
-__all__ = ["BuiltSet", "DroppedSet", "EmbeddingPlan", "EmbeddingSet", "Embeddings", "SwitchedSet", "VerifiedSet"]
 
 State: TypeAlias = Literal["current", "next", "previous"]
 """What a set is: the one that searches use, one that was built beside it, or the one that was current before."""

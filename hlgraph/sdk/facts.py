@@ -27,8 +27,6 @@ from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing
 from hlgraph.where import AnyWhere
 
-__all__ = ["Facts", "StoredFacts"]
-
 _FACTS_AT_ONCE = 5_000
 _IDS_AT_ONCE = 1_000
 _SOURCES_AT_ONCE = 200

@@ -32,8 +32,6 @@ from hlgraph.settings import Settings
 from hlgraph.stores.batches import filled
 from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, domain_of
 
-__all__ = ["Failures", "Mending", "Quarantined"]
-
 ACCEPTED, DROPPED = "accepted by hand", "dropped by hand"
 _FEWEST = 4  # minimum length of an abbreviated id
 

@@ -32,8 +32,6 @@ from hlgraph.stores.migrate import running_version
 from hlgraph.stores.protocols import PullShape, Scope, by_id
 from hlgraph.where import AnyWhere
 
-__all__ = ["GraphFile", "GraphFiles", "GraphFormat"]
-
 GraphFormat: TypeAlias = Literal["graphml", "gexf", "parquet", "jsonld"]
 """The formats: of Gephi and networkx, of Gephi alone, of tables, and of RDF."""
 _FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)

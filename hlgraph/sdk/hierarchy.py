@@ -28,8 +28,6 @@ from hlgraph.settings import Settings
 from hlgraph.stores.derived import Run, Summarised, run_named
 from hlgraph.stores.protocols import Scope, Stores, existing
 
-__all__ = ["BuiltHierarchy", "FoundHierarchy", "Hierarchy", "HierarchyQuery"]
-
 SUMMARIES = ("auto", "chat", "extractive")
 
 

@@ -33,8 +33,6 @@ from hlgraph.stores.one_state import in_one_state
 from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, by_id
 from hlgraph.where import BUILT_IN_FIELDS, Where
 
-__all__ = ["ChangeSet", "CorpusDiff", "History", "Said", "SourceVersion"]
-
 
 class SourceVersion(NamedTuple):
     """A version of a source, and when it was valid.

@@ -21,7 +21,7 @@ from hlgraph.models.executor import Executor
 from hlgraph.persist.journal import finish
 from hlgraph.progress import OnProgress
 from hlgraph.records import Entity, Kind
-from hlgraph.resolve.candidates import Candidate, CandidateQuery, Candidates, find_candidates
+from hlgraph.resolve.candidates import CandidateQuery, Candidates, find_candidates
 from hlgraph.resolve.decide import (
     RULE,
     Asked,
@@ -36,8 +36,6 @@ from hlgraph.resolve.decide import (
 from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.settings import Settings
 from hlgraph.stores.protocols import Decider, Decision, MergeStore, Scope, Stores, Verdict, by_id, existing, grouped
-
-__all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
 
 BY = ("auto", "chat", "rules")
 

@@ -188,8 +188,6 @@ def _words_of(
     return of_chunk, made_from
 
 
-__all__ = ["JUDGES", "Coverage", "Faithfulness", "Offender", "Quality"]
-
 JUDGES = ("auto", "model", "words")
 SHARE = 0.5
 _SOURCES_AT_ONCE = 200

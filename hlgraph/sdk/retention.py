@@ -23,7 +23,6 @@ from hlgraph.where import to_text
 if TYPE_CHECKING:
     from hlgraph.where import AnyWhere
 
-__all__ = ["Hold", "Holds", "Receipt", "Receipts", "VerifiedReceipts", "verify_receipts"]
 
 _LONGEST = 200
 _LOOKED_UP = 5_000

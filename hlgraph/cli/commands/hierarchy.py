@@ -49,7 +49,7 @@ def build(
     """
     from hlgraph.cli.commands.plan import basis, cost_lines
     from hlgraph.errors import InputError
-    from hlgraph.sdk.hierarchy import HierarchyQuery
+    from hlgraph.index.hierarchy import HierarchyQuery
 
     query = HierarchyQuery(
         layers=layers,

@@ -9,7 +9,9 @@ from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.output import LISTED, pick
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.merges import Candidate, CandidateQuery, FoundMerges, JudgedMerges
+    from hlgraph.resolve.candidates import Candidate, CandidateQuery
+    from hlgraph.resolve.decide import JudgedMerges
+    from hlgraph.sdk.merges import FoundMerges
     from hlgraph.stores.protocols import Decision
 
 app = group("merges", "Merge entities that are the same, and undo merges.")
@@ -26,7 +28,7 @@ Most = Annotated[int, option("N", "Maximum number of pairs, the most certain fir
 
 
 def _query(lower: float | None, upper: float, most: int) -> CandidateQuery:
-    from hlgraph.sdk.merges import CandidateQuery
+    from hlgraph.resolve.candidates import CandidateQuery
 
     return CandidateQuery(lower=lower, upper=upper, most=most)
 

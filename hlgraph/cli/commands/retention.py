@@ -14,7 +14,8 @@ from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
     from hlgraph.sdk.history import ChangeSet, SourceVersion
-    from hlgraph.sdk.retention import Hold, VerifiedReceipts
+    from hlgraph.sdk.retention import VerifiedReceipts
+    from hlgraph.stores.derived import Hold
 
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
