@@ -69,6 +69,7 @@ class LangChainChat:
 
     Attributes
     ----------
+    fingerprint : provider and model
     has_forms : whether JSON replies are requested through the provider's structured output
 
     Examples
@@ -81,16 +82,11 @@ class LangChainChat:
 
     def __init__(self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT) -> None:
         self._model = model
-        self._name = name or name_of(model)
+        self.fingerprint = name or name_of(model)
         self.patience = patience
         self.has_forms = True
         self._limited: dict[int, BaseChatModel] = {}
         self._lock = threading.Lock()
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider and model."""
-        return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; with retries.
@@ -102,7 +98,7 @@ class LangChainChat:
         ModelAnswerError
             The provider refused these messages, or the reply has no text.
         """
-        return call(self._name, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
+        return call(self.fingerprint, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
 
     def attempt(
         self, system: str, user: str, *, max_tokens: int, form: Mapping[str, object] | None = None
@@ -119,7 +115,7 @@ class LangChainChat:
             except ModelFilterError:
                 raise
             except (NotImplementedError, TypeError, ValueError, ModelAnswerError) as error:
-                _log.debug("%s is called without a JSON schema: %s", self._name, error)
+                _log.debug("%s is called without a JSON schema: %s", self.fingerprint, error)
             completion = self._plain(model, messages)
             self.has_forms = False
             return completion
@@ -134,7 +130,7 @@ class LangChainChat:
         pieces = self._with_limit(max_tokens).stream(_messages(system, user))
         whole: AIMessageChunk | None = None
         try:
-            while (chunk := mapped(self._name, lambda: next(pieces, None))) is not None:
+            while (chunk := mapped(self.fingerprint, lambda: next(pieces, None))) is not None:
                 whole = chunk if whole is None else whole + chunk
                 text = str(chunk.text)
                 if text:
@@ -143,17 +139,17 @@ class LangChainChat:
             getattr(pieces, "close", lambda: None)()
         if whole is None:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with nothing; rephrase the request, or use another model"
+                f"{self.fingerprint}: the model replied with nothing; rephrase the request, or use another model"
             )
         if whole.response_metadata and not any(whole.response_metadata.get(name) for name in _REASONS):
             raise ModelUnavailableError(
-                f"{self._name}: the reply ended without a finish reason, so it is incomplete; try again later",
+                f"{self.fingerprint}: the reply ended without a finish reason, so it is incomplete; try again later",
                 is_silent=True,
             )
         yield self._passed(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
-        reply = mapped(self._name, lambda: model.invoke(messages))
+        reply = mapped(self.fingerprint, lambda: model.invoke(messages))
         return self._not_empty(self._passed(reply))
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
@@ -170,19 +166,19 @@ class LangChainChat:
                     return cut
                 raise
 
-        return self._not_empty(mapped(self._name, ask))
+        return self._not_empty(mapped(self.fingerprint, ask))
 
     def _passed(self, reply: AIMessage) -> Completion:
         """The reply as a completion; raises ModelFilterError if a content filter ended it, since the partial text is no answer."""
         reasons = _reasons(reply) & _FILTERED
         if reasons:
-            raise filtered(self._name, ", ".join(sorted(reasons)))
+            raise filtered(self.fingerprint, ", ".join(sorted(reasons)))
         return _completion(reply)
 
     def _not_empty(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with no text; rephrase the request, or use another model"
+                f"{self.fingerprint}: the model replied with no text; rephrase the request, or use another model"
             )
         return completion
 
