@@ -9,19 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from hlgraph.errors import MissingExtraError, ModelAnswerError, ModelFilterError, ModelUnavailableError
+from hlgraph.errors import ModelAnswerError, ModelFilterError, ModelUnavailableError, needs_extra
 from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
 from hlgraph.models.protocols import Completion
 from hlgraph.models.remote import RemoteEmbedder, RemoteReranker
 
-try:
+with needs_extra("langchain", "a model of LangChain"):
     from langchain_core.documents import BaseDocumentCompressor, Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
     from langchain_core.runnables import Runnable
-except ImportError as error:
-    raise MissingExtraError("langchain", "a model of LangChain") from error
 
 
 _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")

@@ -14,12 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from hlgraph import progress
 from hlgraph.algorithms.merging import Conflict, Settled, settle
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
-from hlgraph.extract.chat.messages import Messages, ReplyError, ask_twice
+from hlgraph.extract.chat.messages import Messages, ReplyError, ReplyPart, ask_twice
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Executor
@@ -216,17 +214,13 @@ class Side(NamedTuple):
     statements: tuple[str, ...]
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
+class _Verdict(ReplyPart):
     pair: int
     verdict: Literal["same", "different", "unsure"]
 
 
-class Verdicts(BaseModel):
+class Verdicts(ReplyPart):
     """The reply: one verdict a pair."""  # part of the schema that providers are sent
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     verdicts: list[_Verdict]
 
