@@ -629,10 +629,8 @@ def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str
     golds = {question.text: [ids[key] for key in question.gold if key in ids] for question in dataset.questions}
     wanted = sorted({source for sources in golds.values() for source in sources})
     source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
-    stores: list[Stores] = []
-    graph.watched(lambda opened: stores.append(opened) or opened)  # type: ignore[func-returns-value]
     statements: dict[str, set[str]] = {source: set() for source in wanted}
-    for record in stores[0].graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
+    for record in graph.facts.stores.graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
         if isinstance(record, Statement) and record.chunk_id in source_of:
             statements[source_of[record.chunk_id]].add(record.id)
     return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}
