@@ -638,14 +638,3 @@ def supported_fact(reading: Reading, name: str, *, part: slice) -> SupportedFact
     said = [statement for fact, statement in links(pulled, Relationship.SUPPORTS) if fact == name]
     opened = reading.supported(facts, {name: said[part]}, most=len(said))[0]
     return replace(opened, total=len(said))
-
-
-def fact_rows(reading: Reading, ids: Sequence[str]) -> Sequence[FactRow]:
-    """The facts of a page.
-
-    Parameters
-    ----------
-    reading : the corpus, and what may be seen of it
-    ids : ids of the facts
-    """
-    return reading.facts(ids)

@@ -18,9 +18,9 @@ from hlgraph.sdk.contents import (
     Contents,
     FactRow,
     Page,
+    Reading,
     SupportedFact,
     check_limit,
-    fact_rows,
     supported_fact,
 )
 from hlgraph.stores.batches import batched
@@ -91,7 +91,7 @@ class Facts(Contents):
         ------
         UnknownNameError, WhereError, AccessError : see :meth:`hlgraph.sdk.contents.Sources.list`
         """
-        return self._page(Kind.FACT, fact_rows, where=where, limit=limit, after=after, as_of=as_of)
+        return self._page(Kind.FACT, Reading.facts, where=where, limit=limit, after=after, as_of=as_of)
 
     def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[FactRow]:
         """All facts, read page by page; see :meth:`hlgraph.sdk.contents.Sources.each`.
