@@ -284,6 +284,17 @@ class Summary:
 
 
 Record = Source | Chunk | Topic | Statement | Fact | Entity | Community | Summary
+RECORD_TYPES: Mapping[Kind, type[Source | Chunk | Topic | Statement | Fact | Entity]] = {
+    Kind.SOURCE: Source,
+    Kind.CHUNK: Chunk,
+    Kind.TOPIC: Topic,
+    Kind.STATEMENT: Statement,
+    Kind.FACT: Fact,
+    Kind.ENTITY: Entity,
+}
+"""The classes of the records that a graph store reads by id."""
+KIND_OF: Mapping[type, Kind] = {record_type: kind for kind, record_type in RECORD_TYPES.items()}
+"""Their kinds."""
 
 
 _CELL = 60  # characters of a cell of a printed table

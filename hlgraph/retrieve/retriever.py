@@ -160,8 +160,8 @@ def search_ahead(session: Session, searches: Sequence[Search]) -> None:
         ids.get(search.kind, {}).update(dict.fromkeys(hit.id for hit in hits))
         if (search.kind, search.mode) == (Kind.STATEMENT, "vector"):
             near.setdefault(search.question, set()).update(hit.id for hit in hits)
-    session.records(Kind.STATEMENT, list(ids[Kind.STATEMENT]), record_type=Statement)
-    session.records(Kind.CHUNK, list(ids[Kind.CHUNK]), record_type=Chunk)
+    session.records(Statement, list(ids[Kind.STATEMENT]))
+    session.records(Chunk, list(ids[Kind.CHUNK]))
     by_words = [
         search
         for search in hits_of
@@ -404,9 +404,9 @@ def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit]
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
     if kind is Kind.STATEMENT:
-        return {item: record.text for item, record in session.records(kind, ids, record_type=Statement).items()}
-    chunks = session.records(Kind.CHUNK, ids, record_type=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
+        return {item: record.text for item, record in session.records(Statement, ids).items()}
+    chunks = session.records(Chunk, ids)
+    sources = session.records(Source, sorted({chunk.source_id for chunk in chunks.values()}))
     return {
         item: chunk_text(sources[chunk.source_id].title, chunk.text)
         for item, chunk in chunks.items()

@@ -313,10 +313,8 @@ def _groups(
     session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Group], anchors: Mapping[str, int]
 ) -> tuple[Group, ...]:
     """The communities with their statements, entities and passages; a passage of two communities is in the first of them."""
-    said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], record_type=Statement)
-    chunks = session.records(
-        Kind.CHUNK, sorted({item for group in chosen for item in group.passages}), record_type=Chunk
-    )
+    said = session.records(Statement, [item for mine in shown.values() for item in mine])
+    chunks = session.records(Chunk, sorted({item for group in chosen for item in group.passages}))
     tokens = {item: chunk.tokens for item, chunk in chunks.items()}
     groups: list[Group] = []
     seen: set[str] = set()
