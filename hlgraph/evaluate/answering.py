@@ -34,7 +34,7 @@ from hlgraph.extract.wording import objection
 from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.records import ANSWER_K, Entity, Fact, Kind, Relationship, Scalar
 from hlgraph.retrieve.request import MAX_K, UNITS, Unit, check_diversity
-from hlgraph.stores.protocols import PullShape, Scope, by_id
+from hlgraph.stores.protocols import PullShape, Scope, read_records
 from hlgraph.text import STOP_WORDS, content_words, fold, sentences
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def knower(graph: HLGraph) -> Knower:
             return Known()
         pulled = stores.graph.pull([*statements, *chunks], shape, scope=scope)
         ids_of = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
-        facts = by_id(stores.graph.records(Kind.FACT, ids_of[Kind.FACT], scope=scope), Fact).values()
+        facts = read_records(stores.graph, Fact, ids_of[Kind.FACT], scope=scope).values()
         ends = {end for item in facts for end in (item.subject_id, item.object_id) if end}
         ids = sorted(ends | set(ids_of[Kind.ENTITY]))
-        entities = by_id(stores.graph.records(Kind.ENTITY, ids, scope=scope), Entity)
+        entities = read_records(stores.graph, Entity, ids, scope=scope)
         names = (name for item in entities.values() for name in (item.name, *item.aliases))
         return Known(tuple(dict.fromkeys(names)), tuple(_triple(item, entities) for item in facts))
 

@@ -30,7 +30,7 @@ from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.feedback import Selector
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore, find_records
 from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
@@ -630,9 +630,9 @@ def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str
     wanted = sorted({source for sources in golds.values() for source in sources})
     source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
     statements: dict[str, set[str]] = {source: set() for source in wanted}
-    for record in graph.facts.stores.graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
-        if isinstance(record, Statement) and record.chunk_id in source_of:
-            statements[source_of[record.chunk_id]].add(record.id)
+    for statement in find_records(graph.facts.stores.graph, Statement, Scope(graph.corpus, sources=tuple(wanted))):
+        if statement.chunk_id in source_of:
+            statements[source_of[statement.chunk_id]].add(statement.id)
     return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}
 
 

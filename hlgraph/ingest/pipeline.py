@@ -45,7 +45,7 @@ from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source, read_records
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -284,8 +284,7 @@ class _Batches:
     def _is_current(self, batch: Ready) -> bool:
         """Whether the stored sources of a batch are still those that it was compared with, and no hold was added on them."""
         wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
-        records = self.stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self.corpus))
-        current = {record.id: record for record in records}
+        current = read_records(self.stores.graph, Source, list(wanted), scope=Scope(self.corpus))
         if any(current.get(name) != stored for name, stored in wanted.items()):
             return False
         return not _refused([one.comparison for one in batch.extracted], self.corpus, stores=self.stores)
@@ -558,8 +557,8 @@ def compared(
     """
     with report.timed("resolve"):
         names = [name for document in batch for name in source_ids(corpus, document.uri)]
-        records = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
-        stored = {record.uri: record for record in records if isinstance(record, Source)}
+        sources = read_records(stores.graph, Source, names, scope=Scope(corpus)).values()
+        stored = {source.uri: source for source in sources}
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
         scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)

@@ -20,7 +20,7 @@ from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
 from hlgraph.sdk.arguments import check_not_negative, checked, parsed
 from hlgraph.stores.one_state import repeated
-from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id, find_records
 from hlgraph.stores.trace import hasty
 from hlgraph.subgraph import Subgraph
 from hlgraph.where import And, AnyWhere, Caller, In, Where
@@ -427,8 +427,8 @@ class Sources(Contents):
                     f"{name}: corpus {self.corpus!r} has no source of this uri, path or id; hlgraph sources lists them"
                 )
             scope = Scope(reading.scope.corpus, sources=(source.id,), state=reading.scope.state)
-            chunks = sorted(by_id(self.stores.graph.find(Kind.CHUNK, scope), Chunk).values(), key=_chunk_place)
-            statements = sorted(by_id(self.stores.graph.find(Kind.STATEMENT, scope), Statement).values(), key=_place)
+            chunks = sorted(find_records(self.stores.graph, Chunk, scope), key=_chunk_place)
+            statements = sorted(find_records(self.stores.graph, Statement, scope), key=_place)
             return SourceDetails(source, _text(chunks), tuple(chunks), tuple(statements))
 
         return self._read(read, as_of=as_of)

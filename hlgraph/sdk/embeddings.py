@@ -54,6 +54,7 @@ from hlgraph.stores.protocols import (
     VectorSets,
     VectorStore,
     existing,
+    find_records,
     set_name,
 )
 
@@ -315,8 +316,7 @@ def _rows(stores: Stores, kind: Kind, corpus: str) -> Iterator[Row]:
     """The rows that a set should have for the records of a kind."""
     titles: dict[str, str] = {}
     if kind is Kind.CHUNK:
-        sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
-        titles = {source.id: source.title for source in sources if isinstance(source, Source)}
+        titles = {source.id: source.title for source in find_records(stores.graph, Source, Scope(corpus))}
     return indexed(stores.graph.find(kind, Scope(corpus)), titles)
 
 

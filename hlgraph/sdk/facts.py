@@ -24,7 +24,7 @@ from hlgraph.sdk.contents import (
     supported_fact,
 )
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing, find_records
 from hlgraph.where import AnyWhere
 
 _FACTS_AT_ONCE = 5_000
@@ -144,7 +144,7 @@ class Facts(Contents):
         graph, scope = self._graph(), Scope(self.corpus)
         with progress.step("read"):
             sources = by_id(graph.find(Kind.SOURCE, scope), Source)
-            facts = list(by_id(graph.find(Kind.FACT, scope), Fact).values())
+            facts = list(find_records(graph, Fact, scope))
             supporting: dict[str, set[str]] = {}
             kinds = frozenset({Kind.FACT, Kind.STATEMENT})
             fact_ids = [item.id for item in facts]

@@ -30,7 +30,7 @@ from hlgraph.records import Chunk, Extraction, Kind, Source, group_by
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.batches import filled
-from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, domain_of
+from hlgraph.stores.protocols import Scope, Stores, by_source, domain_of, read_records
 
 ACCEPTED, DROPPED = "accepted by hand", "dropped by hand"
 _FEWEST = 4  # minimum length of an abbreviated id
@@ -290,8 +290,7 @@ class Failures:
         """The sources of these failures, and all their chunks."""
         names = sorted({entry.chunk.source for entry in entries})
         graph = self.stores.graph
-        records = graph.records(Kind.SOURCE, names, scope=Scope(self.settings.corpus))
-        sources = by_id(records, Source)
+        sources = read_records(graph, Source, names, scope=Scope(self.settings.corpus))
         chunks = graph.find(Kind.CHUNK, Scope(self.settings.corpus, sources=tuple(sources))) if sources else ()
         return sources, by_source(chunks, Chunk)
 

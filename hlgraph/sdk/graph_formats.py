@@ -29,7 +29,7 @@ from hlgraph.sdk.contents import Contents, FactRow, Reading, links
 from hlgraph.stores import files
 from hlgraph.stores.batches import batched
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import PullShape, Scope, by_id
+from hlgraph.stores.protocols import PullShape, Scope, find_records
 from hlgraph.where import AnyWhere
 
 GraphFormat: TypeAlias = Literal["graphml", "gexf", "parquet", "jsonld"]
@@ -178,11 +178,11 @@ def _parts(reading: Reading) -> Iterator[_Part]:
     for ids in _ids(reading, Kind.SOURCE):
         for some in batched(ids, _SOURCES_AT_ONCE):
             scope = Scope(name, sources=tuple(some), state=reading.scope.state)
-            statements = list(by_id(graph.find(Kind.STATEMENT, scope), Statement).values())
+            statements = list(find_records(graph, Statement, scope))
             pulled = graph.pull([each.id for each in statements], _OF_STATEMENTS, scope=scope)
             yield _Part(
                 list(reading.records(Source, some).values()),
-                list(by_id(graph.find(Kind.CHUNK, scope), Chunk).values()),
+                list(find_records(graph, Chunk, scope)),
                 statements,
                 links(pulled, Relationship.IN_CHUNK),
                 links(pulled, Relationship.MENTIONS),
