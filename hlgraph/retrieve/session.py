@@ -579,17 +579,12 @@ class Session:
         return self._groups
 
     def records(self, record_type: type[_R], ids: Sequence[str]) -> dict[str, _R]:
-        """Records by id; a record that was read once in this session is not read again.
+        """The visible records by id; a record that was read once in this session is not read again.
 
         Parameters
         ----------
         record_type : class of the records
         ids : of the records
-
-        Returns
-        -------
-        dict
-            Visible records by id.
         """
         kind = KIND_OF[record_type]
         self._load(kind, ids)
