@@ -73,10 +73,10 @@ def knower(graph: HLGraph) -> Knower:
             return Known()
         pulled = stores.graph.pull([*statements, *chunks], shape, scope=scope)
         ids_of = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
-        facts = read_records(stores.graph, Fact, ids_of[Kind.FACT], scope=scope).values()
+        facts = read_records(stores.graph, Fact, ids=ids_of[Kind.FACT], scope=scope).values()
         ends = {end for item in facts for end in (item.subject_id, item.object_id) if end}
         ids = sorted(ends | set(ids_of[Kind.ENTITY]))
-        entities = read_records(stores.graph, Entity, ids, scope=scope)
+        entities = read_records(stores.graph, Entity, ids=ids, scope=scope)
         names = (name for item in entities.values() for name in (item.name, *item.aliases))
         return Known(tuple(dict.fromkeys(names)), tuple(_triple(item, entities) for item in facts))
 

@@ -630,7 +630,9 @@ def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str
     wanted = sorted({source for sources in golds.values() for source in sources})
     source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
     statements: dict[str, set[str]] = {source: set() for source in wanted}
-    for statement in find_records(graph.facts.stores.graph, Statement, Scope(graph.corpus, sources=tuple(wanted))):
+    for statement in find_records(
+        graph.facts.stores.graph, Statement, scope=Scope(graph.corpus, sources=tuple(wanted))
+    ):
         if statement.chunk_id in source_of:
             statements[source_of[statement.chunk_id]].add(statement.id)
     return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}

@@ -425,7 +425,7 @@ def _calibrated(
     Calibration
         None with fewer than 128 names.
     """
-    titles = {source.id: source.title for source in find_records(stores.graph, Source, Scope(corpus))}
+    titles = {source.id: source.title for source in find_records(stores.graph, Source, scope=Scope(corpus))}
     samples: dict[Kind, NDArray[np.float32]] = {}
     for kind in _KINDS:
         added = (pair for block in blocks(kind) for pair in zip(block.texts, block.ids, strict=True))
@@ -473,7 +473,7 @@ def _stored_topics(
     if known and (change.chunks or change.removed_chunks or isinstance(change, LargeChange)):
         is_all = bool(known_chunks or change.removed_chunks)
         named = {topic.id for topic in topics}
-        for topic in find_records(stores.graph, Topic, Scope(change.corpus, sources=known)):
+        for topic in find_records(stores.graph, Topic, scope=Scope(change.corpus, sources=known)):
             if is_all or topic.id in named:
                 again[topic.id] = topic
     return [again[name] for name in sorted(again)]

@@ -181,10 +181,10 @@ def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
     """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
-    chunks = read_records(stores.graph, Chunk, chunk_ids, scope=Scope(corpus))
+    chunks = read_records(stores.graph, Chunk, ids=chunk_ids, scope=Scope(corpus))
     sources = tuple(sorted({chunk.source_id for chunk in chunks.values()}))
     by_chunk: dict[str, list[Statement]] = {}
-    for statement in find_records(stores.graph, Statement, Scope(corpus, sources=sources)):
+    for statement in find_records(stores.graph, Statement, scope=Scope(corpus, sources=sources)):
         if statement.chunk_id in chunks:
             by_chunk.setdefault(statement.chunk_id, []).append(statement)
     statements = [statement for some in by_chunk.values() for statement in some]
@@ -246,7 +246,7 @@ class ChatSummariser(Summariser):
         written: list[Written] = []
         for part in _batched(groups):
             names = sorted({name for group in part for name in group.shown})
-            chunks = read_records(stores.graph, Chunk, names, scope=Scope(corpus))
+            chunks = read_records(stores.graph, Chunk, ids=names, scope=Scope(corpus))
             passages = [
                 (*(chunks[name].text for name in group.shown if name in chunks), *group.texts) for group in part
             ]

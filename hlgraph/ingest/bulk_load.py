@@ -455,7 +455,7 @@ def _of_sample(kind: Kind, ids: list[str], *, sent: Stores, arrived: Stores, cor
     if kind is Kind.SOURCE:
         return
     owners = sorted({str(getattr(record, "source_id", "")) for record in records} - {""})
-    sources = read_records(sent.graph, Source, owners, scope=scope)
+    sources = read_records(sent.graph, Source, ids=owners, scope=scope)
     titles = {name: source.title for name, source in sources.items()}
     if not arrived.vectors.examine(kind, corpus, rows=indexed(records, titles)).is_none:
         yield f"{kind} rows of the vector store are not those that were sent"

@@ -72,7 +72,7 @@ def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Sou
     if where is not None:
         for stats in graph.stats(corpus, has_counts=False):
             check_fields(where, stats.fields)
-    return list(find_records(graph, Source, Scope(corpus, where)))
+    return list(find_records(graph, Source, scope=Scope(corpus, where)))
 
 
 def full_name(name: str) -> str:
@@ -109,7 +109,7 @@ def _with_uris(uris: Iterable[str], *, corpus: str, graph: GraphStore) -> dict[s
         versions = versions_of(graph, corpus, uris=dict.fromkeys(uris))
         return {version.id: version for mine in versions.values() for version in reversed(mine)}
     ids = [each for uri in dict.fromkeys(uris) for each in source_ids(corpus, uri)]
-    return read_records(graph, Source, ids, scope=Scope(corpus))
+    return read_records(graph, Source, ids=ids, scope=Scope(corpus))
 
 
 def _reached(uris: Collection[str], *, corpus: str, graph: GraphStore) -> dict[str, Source]:
@@ -246,7 +246,7 @@ def refused_edits(edits: Sequence[tuple[Document, Source]], corpus: str, *, stor
 def _keeps(document: Document, source: Source, graph: GraphStore) -> bool:
     """Whether a document has all that its stored source says."""
     texts = (metadata_text(stored_metadata(document, source)), metadata_text(source.metadata))
-    chunks = find_records(graph, Chunk, Scope(source.corpus, sources=(source.id,)))
+    chunks = find_records(graph, Chunk, scope=Scope(source.corpus, sources=(source.id,)))
     is_same = document.title == source.title and texts[0] == texts[1]
     return is_same and all(chunk.text in document.text for chunk in chunks)
 
@@ -303,7 +303,7 @@ class Remover(NamedTuple):
         report : receives the counts
         """
         graph = self.stores.graph
-        sources = list(read_records(graph, Source, source_ids, scope=Scope(corpus)).values())
+        sources = list(read_records(graph, Source, ids=source_ids, scope=Scope(corpus)).values())
         with report.timed("persist"), progress.step("remove", len(sources), unit="sources"):
             for start in range(0, len(sources), self.batch_sources):
                 part = sources[start : start + self.batch_sources]

@@ -186,7 +186,7 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     incomplete = {failure.id for failure in entries if failure.dropped}
     wanted: dict[str, set[str]] = {}
     for part in batched(failed, _SOURCES_AT_ONCE):
-        sources = read_records(graph, Source, part, scope=Scope(corpus))
+        sources = read_records(graph, Source, ids=part, scope=Scope(corpus))
         chunks = graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ()
         for record in by_id(chunks, Chunk).values():
             source, name = sources[record.source_id], failure_id(record.source_id, record.text)

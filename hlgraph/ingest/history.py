@@ -90,7 +90,7 @@ def mark_of(stores: Stores, corpus: str) -> Source | None:
     corpus : the corpus
     """
     mark = _mark(corpus).id
-    return read_records(stores.graph, Source, [mark], scope=Scope(history_of(corpus))).get(mark)
+    return read_records(stores.graph, Source, ids=[mark], scope=Scope(history_of(corpus))).get(mark)
 
 
 def _mark(corpus: str, metadata: Metadata | None = None) -> Source:
@@ -304,10 +304,10 @@ class _Synchronisation:
         edited, removed = self._altered.sources, self._altered.removed
         is_ours = self._mark is not None and self._own.sources is not None and self._own.sources <= {self._mark.id}
         if is_ours and edited is not None and removed <= self._gone.keys():
-            present = list(read_records(graph, Source, sorted(edited | removed), scope=scope).values())
+            present = list(read_records(graph, Source, ids=sorted(edited | removed), scope=scope).values())
             uris = {*(source.uri for source in present), *(self._gone[name] for name in removed)}
             return present, versions_of(self._stores.graph, self._name, uris=sorted(uris))
-        return list(find_records(graph, Source, scope)), _versions(self._stores, self._name)
+        return list(find_records(graph, Source, scope=scope)), _versions(self._stores, self._name)
 
     def _plan(self, present: Sequence[Source], versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
         plan = _Plan()
@@ -392,7 +392,7 @@ class _Synchronisation:
 
     def _persist(self, change: Change) -> None:
         stored = read_records(
-            self._stores.graph, Source, [source.id for source in change.sources], scope=Scope(self._name)
+            self._stores.graph, Source, ids=[source.id for source in change.sources], scope=Scope(self._name)
         )
         bases = tuple(stored[source.id].version if source.id in stored else 0 for source in change.sources)
         states = [f"{source.id}:{metadata_text(source.metadata)}" for source in change.sources]
@@ -402,7 +402,7 @@ class _Synchronisation:
 
 def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     """The versions of all sources of a history by uri, in order."""
-    sources = find_records(stores.graph, Source, Scope(name))
+    sources = find_records(stores.graph, Source, scope=Scope(name))
     versions = (source for source in sources if source.uri != HISTORY_MARK)
     return group_by(sorted(versions, key=attrgetter("version")), lambda source: source.uri)
 
@@ -421,7 +421,7 @@ def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[st
     while left:
         numbers = range(first, first + _VERSIONS)
         ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
-        some = read_records(graph, Source, ids, scope=Scope(name)).values()
+        some = read_records(graph, Source, ids=ids, scope=Scope(name)).values()
         for source in sorted(some, key=attrgetter("version")):
             versions.setdefault(source.uri, []).append(source)
         first += _VERSIONS
@@ -609,7 +609,7 @@ _REGROUPED: WeakKeyDictionary[GraphStore, dict[str, tuple[tuple[str, ...], _Regr
 def _regrouped(stores: Stores, corpus: str) -> _Regrouped:
     """The sources whose latest version has other groups than the present one: the uri, both groups, and whether all versions are
     of that source, and none of one that was removed before it was added."""
-    present = find_records(stores.graph, Source, Scope(corpus))
+    present = find_records(stores.graph, Source, scope=Scope(corpus))
     now = {source.uri: source.metadata.get(ACL) for source in present}
     versions = _versions(stores, history_of(corpus)).items()
     was = {uri: (mine[-1].metadata.get(ACL), not _first(mine)) for uri, mine in versions if uri in now}

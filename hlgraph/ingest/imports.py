@@ -249,7 +249,7 @@ class CorpusImport:
         corpus, graph = self._corpus, self._stores.graph
         stats = graph.stats(corpus, has_relationships=False)
         if corpus.endswith(ids.HISTORY) and stats and stats[0].records.get(Kind.SOURCE) == 1:
-            (mark,) = find_records(graph, Source, Scope(corpus))
+            (mark,) = find_records(graph, Source, scope=Scope(corpus))
             if mark.uri == ids.HISTORY_MARK:
                 persist(removal(corpus, [mark.id], versions=[mark.version]), self._stores)
                 stats = ()

@@ -284,7 +284,7 @@ class _Batches:
     def _is_current(self, batch: Ready) -> bool:
         """Whether the stored sources of a batch are still those that it was compared with, and no hold was added on them."""
         wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
-        current = read_records(self.stores.graph, Source, list(wanted), scope=Scope(self.corpus))
+        current = read_records(self.stores.graph, Source, ids=list(wanted), scope=Scope(self.corpus))
         if any(current.get(name) != stored for name, stored in wanted.items()):
             return False
         return not _refused([one.comparison for one in batch.extracted], self.corpus, stores=self.stores)
@@ -557,7 +557,7 @@ def compared(
     """
     with report.timed("resolve"):
         names = [name for document in batch for name in source_ids(corpus, document.uri)]
-        sources = read_records(stores.graph, Source, names, scope=Scope(corpus)).values()
+        sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
         stored = {source.uri: source for source in sources}
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
         scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())

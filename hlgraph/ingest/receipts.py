@@ -400,7 +400,7 @@ class ReceiptDraft:
         corpus = self._settings.corpus
         self._uris |= {_digest(source.uri): source.uri for source in sources}
         scope = Scope(corpus, sources=tuple(source.id for source in sources))
-        texts = [chunk.text for chunk in find_records(self._stores.graph, Chunk, scope)]
+        texts = [chunk.text for chunk in find_records(self._stores.graph, Chunk, scope=scope)]
         content = {
             "sources": [{"id": source.id, "uri_sha256": _digest(source.uri)} for source in sources],
             "windows": _windows([*texts, *(source.uri for source in sources)]),

@@ -283,7 +283,7 @@ def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = N
 def _renew(corpus: str, *, after: str, stores: Stores) -> None:
     """Renew the topics whose ids are higher than ``after``."""
     _LOG.info("corpus %s: renewing the vectors of topics", corpus)
-    topics = (topic for topic in find_records(stores.graph, Topic, Scope(corpus)) if topic.id > after)
+    topics = (topic for topic in find_records(stores.graph, Topic, scope=Scope(corpus)) if topic.id > after)
     with progress.step("renew", unit="topics"):
         for part in batched(topics, _PULLED):
             about = links_about([topic.id for topic in part], corpus, graph=stores.graph)

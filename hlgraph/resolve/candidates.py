@@ -139,7 +139,7 @@ def _linked(
             cosines[_pair(one, other)] = cosine
     corpus, stores, least = stored
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
-    entities = read_records(stores.graph, Entity, sorted(set(near.ids)), scope=Scope(corpus))
+    entities = read_records(stores.graph, Entity, ids=sorted(set(near.ids)), scope=Scope(corpus))
     names = {name: normalise_name(entity.name) for name, entity in entities.items()}
     for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
         (one, name), name_of_other = chosen[a], names.get(other, "")
@@ -165,7 +165,7 @@ def all_synonyms(corpus: str, stores: Stores, *, least: float) -> list[Synonym]:
     list
         In ascending order of ids.
     """
-    entities = find_records(stores.graph, Entity, Scope(corpus))
+    entities = find_records(stores.graph, Entity, scope=Scope(corpus))
     names = {one.id: text for one in entities if is_eligible(text := normalise_name(one.name))}
     pairs: list[Synonym] = []
     known: list[str] = []

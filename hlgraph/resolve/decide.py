@@ -105,7 +105,7 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
     sides = {side.id: side for candidate in candidates for side in (candidate.alias, candidate.canonical)}
     statements = statements_of(corpus, sorted(sides), most=_STATEMENTS, stores=stores)
     names = sorted({name for some in statements.values() for name in some})
-    asserted = read_records(stores.graph, Statement, names, scope=Scope(corpus))
+    asserted = read_records(stores.graph, Statement, ids=names, scope=Scope(corpus))
     shown = {
         key: Side(
             side.name, side.kind, tuple(asserted[name].text for name in statements.get(key, ()) if name in asserted)

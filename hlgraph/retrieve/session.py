@@ -586,8 +586,7 @@ class Session:
         record_type : class of the records
         ids : of the records
         """
-        kind = KIND_OF[record_type]
-        self._load(kind, ids)
+        self._load(kind := KIND_OF[record_type], ids)
         records = ((item, self._read[kind, item]) for item in ids)
         return {item: record for item, record in records if isinstance(record, record_type)}
 

@@ -283,7 +283,7 @@ class Communities(Contents):
         is_finest = community is None or every[community].level == 0
         members = inside if is_finest else source.members([each.id for each in finest])
         own = {each.id: name for name, some in members.items() for each in some}
-        entities = read_records(self.stores.graph, Entity, [name for name, _ in nodes], scope=source.scope)
+        entities = read_records(self.stores.graph, Entity, ids=[name for name, _ in nodes], scope=source.scope)
         mapped = tuple(MapNode(entities[name], own.get(name, ""), degree) for name, degree in nodes)
         return CommunityMap(source.run, mapped, links, total, edge_total)
 

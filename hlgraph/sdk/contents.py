@@ -427,8 +427,8 @@ class Sources(Contents):
                     f"{name}: corpus {self.corpus!r} has no source of this uri, path or id; hlgraph sources lists them"
                 )
             scope = Scope(reading.scope.corpus, sources=(source.id,), state=reading.scope.state)
-            chunks = sorted(find_records(self.stores.graph, Chunk, scope), key=_chunk_place)
-            statements = sorted(find_records(self.stores.graph, Statement, scope), key=_place)
+            chunks = sorted(find_records(self.stores.graph, Chunk, scope=scope), key=_chunk_place)
+            statements = sorted(find_records(self.stores.graph, Statement, scope=scope), key=_place)
             return SourceDetails(source, _text(chunks), tuple(chunks), tuple(statements))
 
         return self._read(read, as_of=as_of)

@@ -152,12 +152,12 @@ class CorpusDomain:
                 f"there is no corpus {self.settings.corpus!r}; name sources to infer its domain from, or ingest something first"
             )
         sampler = Sampler[tuple[str, ChunkInput]]()
-        for chunk in find_records(graph, Chunk, Scope(self.settings.corpus)):
+        for chunk in find_records(graph, Chunk, scope=Scope(self.settings.corpus)):
             shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
             sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
         owners = sorted({name for name, _ in chosen})
-        sources = read_records(graph, Source, owners, scope=Scope(self.settings.corpus))
+        sources = read_records(graph, Source, ids=owners, scope=Scope(self.settings.corpus))
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 
 

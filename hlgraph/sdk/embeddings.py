@@ -316,7 +316,7 @@ def _rows(stores: Stores, kind: Kind, corpus: str) -> Iterator[Row]:
     """The rows that a set should have for the records of a kind."""
     titles: dict[str, str] = {}
     if kind is Kind.CHUNK:
-        titles = {source.id: source.title for source in find_records(stores.graph, Source, Scope(corpus))}
+        titles = {source.id: source.title for source in find_records(stores.graph, Source, scope=Scope(corpus))}
     return indexed(stores.graph.find(kind, Scope(corpus)), titles)
 
 

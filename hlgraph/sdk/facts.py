@@ -144,7 +144,7 @@ class Facts(Contents):
         graph, scope = self._graph(), Scope(self.corpus)
         with progress.step("read"):
             sources = by_id(graph.find(Kind.SOURCE, scope), Source)
-            facts = list(find_records(graph, Fact, scope))
+            facts = list(find_records(graph, Fact, scope=scope))
             supporting: dict[str, set[str]] = {}
             kinds = frozenset({Kind.FACT, Kind.STATEMENT})
             fact_ids = [item.id for item in facts]

@@ -290,7 +290,7 @@ class Failures:
         """The sources of these failures, and all their chunks."""
         names = sorted({entry.chunk.source for entry in entries})
         graph = self.stores.graph
-        sources = read_records(graph, Source, names, scope=Scope(self.settings.corpus))
+        sources = read_records(graph, Source, ids=names, scope=Scope(self.settings.corpus))
         chunks = graph.find(Kind.CHUNK, Scope(self.settings.corpus, sources=tuple(sources))) if sources else ()
         return sources, by_source(chunks, Chunk)
 

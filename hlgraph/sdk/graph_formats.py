@@ -178,11 +178,11 @@ def _parts(reading: Reading) -> Iterator[_Part]:
     for ids in _ids(reading, Kind.SOURCE):
         for some in batched(ids, _SOURCES_AT_ONCE):
             scope = Scope(name, sources=tuple(some), state=reading.scope.state)
-            statements = list(find_records(graph, Statement, scope))
+            statements = list(find_records(graph, Statement, scope=scope))
             pulled = graph.pull([each.id for each in statements], _OF_STATEMENTS, scope=scope)
             yield _Part(
                 list(reading.records(Source, some).values()),
-                list(find_records(graph, Chunk, scope)),
+                list(find_records(graph, Chunk, scope=scope)),
                 statements,
                 links(pulled, Relationship.IN_CHUNK),
                 links(pulled, Relationship.MENTIONS),

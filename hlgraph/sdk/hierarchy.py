@@ -207,7 +207,7 @@ class Hierarchy:
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
         about = sorted({item.source_id for item in items if item.source_id})
-        sources = read_records(self.stores.graph, Source, about, scope=Scope(self.corpus))
+        sources = read_records(self.stores.graph, Source, ids=about, scope=Scope(self.corpus))
         pairs = [(item.summary, sources[item.source_id].uri) for item in items if item.source_id in sources]
         pairs.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))
         return tuple(pairs[:k])

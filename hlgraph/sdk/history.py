@@ -237,7 +237,7 @@ class History:
     def _instants(self) -> dict[int, str]:
         """When each change set was recorded, by the version of the corpus after it."""
         instants: dict[int, str] = {}
-        versions = find_records(self.stores.graph, Source, Scope(history_of(self.corpus), ANY_MOMENT))
+        versions = find_records(self.stores.graph, Source, scope=Scope(history_of(self.corpus), ANY_MOMENT))
         for values in (version.metadata for version in versions):
             for number, at in ((values.get(VERSION_FROM), values[FROM]), (values.get(VERSION_TO), values.get(TO))):
                 if number is not None:
@@ -269,7 +269,7 @@ def counts_at(stores: Stores, corpus: str, *, as_of: AsOf) -> CorpusStats:
             facts.update(str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT))
         records = {kind: len(some) for kind, some in ids.items()}
         records |= {Kind.FACT: len(facts), Kind.ENTITY: len(graph.entities(scope))}
-        sources = read_records(graph, Source, ids[Kind.SOURCE], scope=scope).values()
+        sources = read_records(graph, Source, ids=ids[Kind.SOURCE], scope=scope).values()
         fields = {field for source in sources for field in shown(source).metadata}
         known = {field: kinds for field, kinds in stored.fields.items() if field in fields | BUILT_IN_FIELDS}
         return CorpusStats(
@@ -295,7 +295,8 @@ def _shown(source: Source) -> SourceVersion:
 
 def _compared(stores: Stores, name: str, moments: Sequence[Where]) -> CorpusDiff:
     old, new = (
-        _Side(where, {s.uri: s.id for s in find_records(stores.graph, Source, Scope(name, where))}) for where in moments
+        _Side(where, {s.uri: s.id for s in find_records(stores.graph, Source, scope=Scope(name, where))})
+        for where in moments
     )
     gone, come = (
         _asserted(stores, name, set(a.ids.values()) - set(b.ids.values())) for a, b in ((old, new), (new, old))
@@ -322,5 +323,5 @@ def _facts(stores: Stores, name: str, ids: set[str], *, absent: Where) -> tuple[
     """The facts in words that no source asserts at the other moment."""
     wanted = sorted(ids)
     asserted = {record.id for record in stores.graph.records(Kind.FACT, wanted, scope=Scope(name, absent))}
-    facts = read_records(stores.graph, Fact, [one for one in wanted if one not in asserted], scope=Scope(name))
+    facts = read_records(stores.graph, Fact, ids=[one for one in wanted if one not in asserted], scope=Scope(name))
     return tuple(sorted({fact.text for fact in facts.values()}))

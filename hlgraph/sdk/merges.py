@@ -384,7 +384,7 @@ class Merges:
             return settled
 
     def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        return read_records(self.stores.graph, Entity, sorted(ids), scope=Scope(self.corpus))
+        return read_records(self.stores.graph, Entity, ids=sorted(ids), scope=Scope(self.corpus))
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
         """Entities by the caller's names for them: ids or names."""

@@ -410,7 +410,7 @@ class Quality:
 
         def keyed() -> Iterator[tuple[str, str, Statement]]:
             nonlocal count
-            for statement in find_records(self.stores.graph, Statement, Scope(self.settings.corpus)):
+            for statement in find_records(self.stores.graph, Statement, scope=Scope(self.settings.corpus)):
                 count += 1
                 yield checksum(str(seed), statement.id), statement.id, statement
 
@@ -419,9 +419,9 @@ class Quality:
         scope = Scope(self.settings.corpus)
         names = sorted({item.chunk_id for item in statements})
         for part in batched(names, _CHUNKS_AT_ONCE):
-            chunks |= read_records(self.stores.graph, Chunk, part, scope=scope)
+            chunks |= read_records(self.stores.graph, Chunk, ids=part, scope=scope)
         owners = sorted({item.source_id for item in statements})
-        sources = read_records(self.stores.graph, Source, owners, scope=scope)
+        sources = read_records(self.stores.graph, Source, ids=owners, scope=scope)
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
         sampled = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])

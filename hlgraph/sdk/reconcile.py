@@ -234,7 +234,7 @@ def untrue_records(
 def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> dict[str, str]:
     facts = [item for item in records if isinstance(item, Fact)]
     wanted = {name for item in facts for name in (item.subject_id, item.object_id) if name}
-    entities = read_records(stores.graph, Entity, sorted(wanted), scope=Scope(corpus))
+    entities = read_records(stores.graph, Entity, ids=sorted(wanted), scope=Scope(corpus))
     return {name: entity.name for name, entity in entities.items()}
 
 
@@ -256,10 +256,10 @@ def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str
 def _damaged(corpus: str, stores: Stores) -> list[Source]:
     """Sources that are marked, or whose chunks are not numbered without a gap: a chunk was lost."""
     places: dict[str, set[int]] = {}
-    for chunk in find_records(stores.graph, Chunk, Scope(corpus)):
+    for chunk in find_records(stores.graph, Chunk, scope=Scope(corpus)):
         places.setdefault(chunk.source_id, set()).add(chunk.position)
     lost = {source for source, positions in places.items() if positions != set(range(len(positions)))}
-    sources = find_records(stores.graph, Source, Scope(corpus))
+    sources = find_records(stores.graph, Source, scope=Scope(corpus))
     return [source for source in sources if source.id in lost or is_damaged(source.checksum)]
 
 
@@ -347,7 +347,7 @@ def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Ext
 
 
 def _chunks(names: Sequence[str], corpus: str, stores: Stores) -> list[Chunk]:
-    return list(read_records(stores.graph, Chunk, names, scope=Scope(corpus)).values())
+    return list(read_records(stores.graph, Chunk, ids=names, scope=Scope(corpus)).values())
 
 
 def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: Stores) -> set[str]:
@@ -362,7 +362,7 @@ def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: S
 
 def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
     """Write the SYNONYM links of entities with altered links again, from the vectors."""
-    records = read_records(stores.graph, Entity, entities, scope=Scope(corpus))
+    records = read_records(stores.graph, Entity, ids=entities, scope=Scope(corpus))
     names = {name: ids.normalise_name(entity.name) for name, entity in records.items()}
     links = _synonyms(names, corpus, stores)
     if links:
@@ -456,7 +456,7 @@ def _mark(corpus: str, stores: Stores, sources: Collection[str], *, change: Chan
     sources : ids of sources to mark besides those that lost a chunk
     change : a change to write together with the marks
     """
-    doubted = read_records(stores.graph, Source, sorted(sources), scope=Scope(corpus))
+    doubted = read_records(stores.graph, Source, ids=sorted(sources), scope=Scope(corpus))
     doubted |= {source.id: source for source in _damaged(corpus, stores)}
     wrong = [doubted[name] for name in sorted(doubted) if not is_damaged(doubted[name].checksum)]
     if not wrong and not change.removed_chunks and not change.doubted:
@@ -491,7 +491,7 @@ def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
     for part in batched(names, _BATCH):
-        topics = read_records(stores.graph, Topic, part, scope=Scope(corpus))
+        topics = read_records(stores.graph, Topic, ids=part, scope=Scope(corpus))
         if topics:
             change = ids.content_id("repair", corpus, Kind.TOPIC, *part)
             block = embed_topics(list(topics.values()), corpus, embedder=embedder, stores=stores)
@@ -500,5 +500,5 @@ def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, em
 
 def _titles(records: Sequence[Record], corpus: str, *, stores: Stores) -> dict[str, str]:
     wanted = sorted({item.source_id for item in records if isinstance(item, Chunk | Statement | Topic)})
-    sources = read_records(stores.graph, Source, wanted, scope=Scope(corpus))
+    sources = read_records(stores.graph, Source, ids=wanted, scope=Scope(corpus))
     return {name: source.title for name, source in sources.items()}

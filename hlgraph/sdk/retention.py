@@ -200,6 +200,6 @@ class Receipts:
         returned = [
             name
             for part in batched(ids, _LOOKED_UP)
-            for name in read_records(self.stores.graph, Source, part, scope=Scope(self.corpus))
+            for name in read_records(self.stores.graph, Source, ids=part, scope=Scope(self.corpus))
         ]
         return VerifiedReceipts(receipts, tuple(returned), 0 if is_joined else last.number - receipts[-1].number)

@@ -1011,13 +1011,28 @@ def existing(graph: GraphStore, corpus: str) -> CorpusStats:
     raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
 
 
-def read_records(graph: GraphStore, record_type: type[T], ids: Sequence[str], *, scope: Scope) -> dict[str, T]:
-    """Records of one class by id, in the order of the ids; see :meth:`GraphStore.records`."""
+def read_records(graph: GraphStore, record_type: type[T], *, ids: Sequence[str], scope: Scope) -> dict[str, T]:
+    """Records of one class by id, in the order of the ids; see :meth:`GraphStore.records`.
+
+    Parameters
+    ----------
+    graph : the store
+    record_type : class of the records
+    ids : of the records
+    scope : the corpus, and what may be seen of it
+    """
     return by_id(graph.records(KIND_OF[record_type], ids, scope=scope), record_type)
 
 
-def find_records(graph: GraphStore, record_type: type[T], scope: Scope) -> Iterator[T]:
-    """All records of one class, by ascending id; see :meth:`GraphStore.find`."""
+def find_records(graph: GraphStore, record_type: type[T], *, scope: Scope) -> Iterator[T]:
+    """All records of one class, by ascending id; see :meth:`GraphStore.find`.
+
+    Parameters
+    ----------
+    graph : the store
+    record_type : class of the records
+    scope : the corpus, and what may be seen of it
+    """
     return (record for record in graph.find(KIND_OF[record_type], scope) if isinstance(record, record_type))
 
 

@@ -476,7 +476,7 @@ def _save_summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Ma
     run = _run(stores)
     built = made_of(run, (_WEST, _EAST), (NAMES,))
     west = {ids.entity_id(CORPUS, name) for name in _WEST}
-    records = find_records(stores.graph, Statement, Scope(CORPUS))
+    records = find_records(stores.graph, Statement, scope=Scope(CORPUS))
     statements = {record.text: record.id for record in records}
     written = []
     for community in built.communities:
