@@ -27,7 +27,6 @@ class ScriptedChat:
 
     Attributes
     ----------
-    fingerprint : the name
     asked : system message, user message and ``max_tokens`` of every call so far
 
     Examples
@@ -44,9 +43,14 @@ class ScriptedChat:
         name: str = "scripted",
     ) -> None:
         self._script = script
-        self.fingerprint = name
+        self._name = name
         self._lock = threading.Lock()
         self.asked: list[tuple[str, str, int]] = []
+
+    @property
+    def fingerprint(self) -> str:
+        """The name."""
+        return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; the next reply, its words counted as tokens if it is a text."""

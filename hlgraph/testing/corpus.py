@@ -200,10 +200,6 @@ class SeededEmbedder:
     dimensions : length of every vector, default 384, as for the local model
     seed : seed of the directions, default 0; another seed makes another model
 
-    Attributes
-    ----------
-    dimensions : the length of every vector
-
     Examples
     --------
     >>> a, b, c = SeededEmbedder().embed(["the old mill", "the old mill", "a new harbour"])
@@ -212,7 +208,7 @@ class SeededEmbedder:
     """
 
     def __init__(self, dimensions: int = 384, *, seed: int = 0) -> None:
-        self.dimensions = dimensions
+        self._dimensions = dimensions
         self._seed = seed
         self._places: dict[str, int] = {}
         self._directions = np.empty((1024, dimensions), dtype=np.float32)
@@ -222,7 +218,12 @@ class SeededEmbedder:
     @property
     def fingerprint(self) -> str:
         """``made-up-2``, the seed and the dimensions."""
-        return f"made-up-2/{self._seed}/{self.dimensions}"
+        return f"made-up-2/{self._seed}/{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, shape (texts, dimensions)."""
@@ -250,7 +251,7 @@ class SeededEmbedder:
                 self._directions = np.concatenate([self._directions, np.empty_like(self._directions)])
             digest = hashlib.sha256(f"{self._seed}/".encode() + word.encode("utf-8", "surrogatepass")).digest()
             rng = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:8], "big")))
-            drawn = self._scale * rng.standard_normal(self.dimensions, dtype=np.float32)
+            drawn = self._scale * rng.standard_normal(self._dimensions, dtype=np.float32)
             self._directions[place] = drawn / np.linalg.norm(drawn)
         return place
 

@@ -17,27 +17,31 @@ class WordEmbedder:
 
     Attributes
     ----------
-    dimensions : the length of every vector
     embedded : all texts embedded so far
     """
 
     def __init__(self, dimensions: int = 32, *, name: str = "words") -> None:
-        self.dimensions = dimensions
+        self._dimensions = dimensions
         self._name = name
         self.embedded: list[str] = []
 
     @property
     def fingerprint(self) -> str:
         """Name and dimensions."""
-        return f"{self._name}/{self.dimensions}"
+        return f"{self._name}/{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, as rows."""
         self.embedded.extend(texts)
-        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for at, text in enumerate(texts):
             for word in words(text) or [""]:
-                rows[at] += _direction(word, self.dimensions)
+                rows[at] += _direction(word, self._dimensions)
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 

@@ -32,10 +32,15 @@ class StreamedChat:
 
     def __init__(self, script: Sequence[Sequence[str | Completion | Exception]], *, name: str = "streamed") -> None:
         self._script = script
-        self.fingerprint = name
+        self._name = name
         self._lock = threading.Lock()
         self.asked: list[tuple[str, str, int]] = []
         self.closed = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """The name."""
+        return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; the next reply, whole."""

@@ -150,7 +150,7 @@ def test_an_ingest_shows_its_stages(tmp_path: Path, seen: Seen) -> None:
 def test_a_chat_call_records_tokens_and_cost(seen: Seen, is_streamed: bool) -> None:
     reply = Completion("It is.", 200, 10)
     chat = StreamedChat([["It ", reply]]) if is_streamed else ScriptedChat([reply])
-    chat.fingerprint = "openai:gpt-4o-mini"
+    chat._name = "openai:gpt-4o-mini"
     executor = Executor(chat, accounts=Accounts(price=Price(1, 2)))
     with telemetry.operation("test", content=False):
         asked = executor.about(Purpose())
