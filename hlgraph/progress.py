@@ -219,11 +219,8 @@ def listening(call: OnProgress | None) -> Iterator[None]:
     if call is None:
         yield
         return
-    token = _LISTENER.set(_Listener(call, time.monotonic()))
-    try:
+    with telemetry.within(_LISTENER, _Listener(call, time.monotonic())):
         yield
-    finally:
-        _LISTENER.reset(token)
 
 
 def is_listening() -> bool:

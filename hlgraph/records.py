@@ -6,11 +6,12 @@ of the source, with an exclusive end: ``text[start:end]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from datetime import date
 from enum import StrEnum
 from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from hlgraph.errors import needs_extra
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+T_Key = TypeVar("T_Key", bound=Hashable)
 
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
@@ -281,6 +284,17 @@ class Summary:
 
 
 Record = Source | Chunk | Topic | Statement | Fact | Entity | Community | Summary
+RECORD_TYPES: Mapping[Kind, type[Source | Chunk | Topic | Statement | Fact | Entity]] = {
+    Kind.SOURCE: Source,
+    Kind.CHUNK: Chunk,
+    Kind.TOPIC: Topic,
+    Kind.STATEMENT: Statement,
+    Kind.FACT: Fact,
+    Kind.ENTITY: Entity,
+}
+"""The classes of the records that a graph store reads by id."""
+KIND_OF: Mapping[type, Kind] = {record_type: kind for kind, record_type in RECORD_TYPES.items()}
+"""Their kinds."""
 
 
 _CELL = 60  # characters of a cell of a printed table
@@ -674,3 +688,37 @@ class Answer:
         rows = [(str(each.number), each.evidence.text, each.evidence.place) for each in self.citations]
         mark = "" if self.is_supported else "<p>The evidence does not support it.</p>"
         return f"<h4>{escape(self.question)}</h4>{paragraphs}{mark}{as_html_table(('', 'cites', 'where'), rows) if rows else ''}"
+
+
+def group_by(items: Iterable[T], key: Callable[[T], T_Key]) -> dict[T_Key, list[T]]:
+    """The items by key; keys and items keep their order.
+
+    Parameters
+    ----------
+    items : the items to group
+    key : computes the key of an item
+
+    Examples
+    --------
+    >>> group_by(["bb", "a", "cc"], len)
+    {2: ['bb', 'cc'], 1: ['a']}
+    """
+    groups: dict[T_Key, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def plain(value: object) -> object:
+    """What JSON does not know, as JSON data: a record, a mapping, a path, a number of numpy."""
+    if is_dataclass(value):
+        import msgspec
+
+        return msgspec.to_builtins(value, enc_hook=plain)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is no JSON data")

@@ -73,6 +73,25 @@ class Subgraph:
         return sp.csr_array(total, dtype=np.float32)
 
 
+def spans(first: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Consecutive integers from each start, one range after the other.
+
+    Parameters
+    ----------
+    first : start of each range
+    counts : length of each range
+
+    Examples
+    --------
+    >>> spans(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    ends = np.cumsum(counts)
+    at = np.arange(ends[-1] if len(ends) else 0)
+    at += np.repeat(first - ends + counts, counts)
+    return at
+
+
 class Entries(NamedTuple):
     """Entries of rows of a matrix.
 
@@ -108,8 +127,7 @@ def entries(matrix: Csr, rows: NDArray[np.integer]) -> Entries:
     """
     starts = matrix.indptr[rows]
     counts = matrix.indptr[rows + 1] - starts
-    ends = np.cumsum(counts)
-    at = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - ends + counts, counts)
+    at = spans(starts, counts)
     return Entries(np.repeat(np.arange(len(rows)), counts), matrix.indices[at], matrix.data[at])
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms import check
 from hlgraph.algorithms.fusion import top_k
 from hlgraph.errors import InputError
+from hlgraph.subgraph import spans
 
 Nodes: TypeAlias = NDArray[np.intp]
 Scores: TypeAlias = NDArray[np.float64]
@@ -318,8 +319,7 @@ def _continuations(beam: _Beam, children: Children, *, expanded: Nodes, jumps: N
     last = np.searchsorted(expanded, beam.paths[:, -1])
     counts = np.diff(starts)[last]
     owner = np.repeat(np.arange(len(last)), counts)
-    before = np.cumsum(counts) - counts
-    nodes = children.nodes[order][np.arange(len(owner)) + np.repeat(starts[last] - before, counts)]
+    nodes = children.nodes[order][spans(starts[last], counts)]
     owner = np.concatenate((owner, np.repeat(np.arange(len(last)), len(jumps)))).astype(np.int64)
     nodes = np.concatenate((nodes, np.tile(jumps, len(last)))).astype(np.int64)
     span = int(nodes.max(initial=0)) + 1
@@ -353,8 +353,7 @@ def _best_of_each(scores: Scores, ties: Nodes, beams: Nodes, k: int) -> Nodes:
         return top_k(scores, k, tie_break=ties)
     order = np.lexsort((ties, -scores, beams))
     in_order = beams[order]
-    best: Nodes = order[np.arange(len(order)) - np.searchsorted(in_order, in_order) < k]
-    return best
+    return order[np.arange(len(order)) - np.searchsorted(in_order, in_order) < k]
 
 
 def _checked(values: NDArray[np.floating], count: int) -> Scores:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hlgraph.algorithms import check
 from hlgraph.algorithms.projection import Twins, find_twins
 from hlgraph.errors import InputError
-from hlgraph.subgraph import Csr
+from hlgraph.subgraph import Csr, spans
 
 Precision = Literal["single", "double"]
 _BLOCK = 8_192  # elements that one step of a dot product multiplies
@@ -401,8 +401,7 @@ def _seed_shares(
     if len(seeds) and (seeds.min() < 0 or seeds.max() >= len(walk)):
         raise InputError(f"seeds has an index outside the {len(walk)} nodes of the graph; indices start at 0")
     _check_seeds("weights", weights, damping)
-    shares: NDArray[np.float64] = np.asarray(weights, dtype=np.float64) / float(weights.sum())
-    return shares
+    return np.asarray(weights, dtype=np.float64) / float(weights.sum())
 
 
 def _own_shares(
@@ -639,9 +638,7 @@ def _along(
     """The ends of the edges of some rows, and the mass times the weight of each edge."""
     first = steps.indptr[nodes].astype(np.intp)
     count = steps.indptr[nodes + 1] - first
-    ends = np.cumsum(count)
-    at = np.arange(ends[-1] if len(ends) else 0)
-    at += np.repeat(first - ends + count, count)
+    at = spans(first, count)
     return steps.indices[at].astype(np.intp), np.repeat(mass, count) * steps.data[at]
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hlgraph.records import Kind, Relationship
-from hlgraph.subgraph import Csr, Subgraph, block
+from hlgraph.subgraph import Csr, Subgraph, block, spans
 
 PER_STATEMENT = 2.0
 """Weight that a statement adds to each pair of its entities."""
@@ -285,11 +285,7 @@ class Twins(NamedTuple):
     def nodes(self, classes: NDArray[np.intp]) -> NDArray[np.intp]:
         """All nodes of the given classes, in time linear in the number of nodes returned."""
         count = self.starts[classes + 1] - self.starts[classes]
-        ends = np.cumsum(count)
-        total = int(ends[-1]) if len(ends) else 0
-        members: NDArray[np.intp] = self.members[
-            np.arange(total) + np.repeat(self.starts[classes] - ends + count, count)
-        ]
+        members: NDArray[np.intp] = self.members[spans(self.starts[classes], count)]
         return members
 
 
@@ -351,5 +347,4 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     state = values + np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
-    return mixed
+    return state ^ (state >> np.uint64(31))

@@ -240,8 +240,7 @@ def query_pagerank(
 
 
 def _rows_of(scores: NDArray[np.floating]) -> NDArray[np.float64]:
-    rows: NDArray[np.float64] = np.atleast_2d(np.maximum(scores.T, 0)).astype(np.float64)
-    return rows
+    return np.atleast_2d(np.maximum(scores.T, 0)).astype(np.float64)
 
 
 _Step: TypeAlias = Callable[[NDArray[np.floating]], NDArray[np.floating]]

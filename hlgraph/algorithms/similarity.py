@@ -292,5 +292,4 @@ _CANCELLED = 1e-6  # sums below this are rounding errors of members that cancel 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1.0)
-    return unit
+    return rows / np.where(lengths > 0, lengths, 1.0)

@@ -71,8 +71,7 @@ def margin(policy: ArrayLike, reference: ArrayLike, *, beta: float = BETA) -> Fl
             f"log-probabilities have the shapes {trained.shape} and {frozen.shape}; give two arrays of shape (pairs, 2)"
         )
     ratios = trained - frozen
-    margins: Floats = beta * (ratios[:, 0] - ratios[:, 1])
-    return margins
+    return beta * (ratios[:, 0] - ratios[:, 1])
 
 
 def mode_seeking(h: ArrayLike, *, smoothing: float = SMOOTHING) -> LossAndSlope:

@@ -49,6 +49,7 @@ from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt as Template
 from hlgraph.models.prompts import delimited, read_prompt, request_tokens
+from hlgraph.records import group_by
 from hlgraph.retrieve.search import retriever
 from hlgraph.sdk.batches import planning_executor
 from hlgraph.stores.files import write_bytes
@@ -319,9 +320,7 @@ def pairs_of(reasons: Sequence[Reasoned], *, negatives: Sequence[Negative]) -> l
     list[Pair]
         In the order of ``reasons``; for each reason, in the order of ``negatives``.
     """
-    by_size: dict[int, list[Reasoned]] = {}
-    for reasoned in reasons:
-        by_size.setdefault(len(reasoned.task.contexts), []).append(reasoned)
+    by_size = group_by(reasons, lambda reasoned: len(reasoned.task.contexts))
     pairs: dict[tuple[str, str, str], Pair] = {}
     for reasoned in reasons:
         rejected: Mapping[Negative, str] = {

@@ -14,6 +14,7 @@ from hlgraph.algorithms.merging import Groups
 from hlgraph.errors import InputError, ReadError
 from hlgraph.evaluate.metrics import normalised
 from hlgraph.ids import checksum
+from hlgraph.records import group_by
 from hlgraph.stores.files import make_folder, write_bytes
 
 if TYPE_CHECKING:
@@ -336,7 +337,4 @@ def _groups(questions: Sequence[Question]) -> list[list[str]]:
     for item in questions:
         for key in (("text", normalised(item.text)), *(("source", gold) for gold in sorted(item.gold))):
             joined.join(item.id, first.setdefault(key, item.id))
-    groups: dict[str, list[str]] = {}
-    for item in questions:
-        groups.setdefault(joined.root(item.id), []).append(item.id)
-    return list(groups.values())
+    return list(group_by((item.id for item in questions), joined.root).values())

@@ -370,12 +370,14 @@ class Invocation:
             **others,
         )
 
-    def show(self, tree: object, lines: Iterable[str]) -> None:
-        """Print a result: the tree with --json, else the lines."""
+    def show(self, tree: object, lines: Iterable[str], *, fails: object = False) -> None:
+        """Print a result: the tree with --json, else the lines. If ``fails`` is true, the command then exits with code 1."""
         if self.json:
             print_json(tree)
         else:
             say(*lines)
+        if fails:
+            raise typer.Exit(1)
 
 
 def budget_of(max_tokens: int | None, max_usd: float | None) -> Budget | None:

@@ -8,11 +8,9 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from hlgraph.records import counted
+from hlgraph.records import counted, plain
 
 if TYPE_CHECKING:
     from hlgraph.ingest.bulk_load import BulkReport
@@ -157,21 +155,6 @@ def print_json(tree: object) -> None:
     except UnicodeEncodeError:
         text = json.dumps(tree, default=plain)
     print(text)
-
-
-def plain(value: object) -> object:
-    """A record, a mapping or a path as JSON data."""
-    if is_dataclass(value):
-        import msgspec
-
-        return msgspec.to_builtins(value, enc_hook=plain)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, float):  # a number of numpy
-        return float(value)
-    raise TypeError(f"{type(value).__name__} is no JSON data")
 
 
 def pick(record: object, names: str, /, **others: object) -> dict[str, object]:

@@ -34,7 +34,7 @@ from hlgraph.extract.wording import objection
 from hlgraph.models.accounts.ledger import Spent, total
 from hlgraph.records import ANSWER_K, Entity, Fact, Kind, Relationship, Scalar
 from hlgraph.retrieve.request import MAX_K, UNITS, Unit, check_diversity
-from hlgraph.stores.protocols import PullShape, Scope, Stores
+from hlgraph.stores.protocols import PullShape, Scope, read_records
 from hlgraph.text import STOP_WORDS, content_words, fold, sentences
 
 if TYPE_CHECKING:
@@ -62,15 +62,7 @@ def knower(graph: HLGraph) -> Knower:
     ----------
     graph : the corpus
     """
-    seen: list[Stores] = []
-
-    def see(stores: Stores) -> Stores:
-        seen.append(stores)
-        return stores
-
-    graph.watched(see)
-    (stores,) = seen
-    scope = Scope(graph.corpus)
+    stores, scope = graph.facts.stores, Scope(graph.corpus)
 
     def know(evidence: Sequence[Evidence]) -> Known:
         statements = sorted({item.statement_id for item in evidence if item.statement_id})
@@ -81,13 +73,10 @@ def knower(graph: HLGraph) -> Knower:
             return Known()
         pulled = stores.graph.pull([*statements, *chunks], shape, scope=scope)
         ids_of = {kind: [str(pulled.ids[at]) for at in pulled.nodes(kind)] for kind in _FOUND}
-        facts = [
-            item for item in stores.graph.records(Kind.FACT, ids_of[Kind.FACT], scope=scope) if isinstance(item, Fact)
-        ]
+        facts = read_records(stores.graph, Fact, ids=ids_of[Kind.FACT], scope=scope).values()
         ends = {end for item in facts for end in (item.subject_id, item.object_id) if end}
         ids = sorted(ends | set(ids_of[Kind.ENTITY]))
-        records = stores.graph.records(Kind.ENTITY, ids, scope=scope)
-        entities = {item.id: item for item in records if isinstance(item, Entity)}
+        entities = read_records(stores.graph, Entity, ids=ids, scope=scope)
         names = (name for item in entities.values() for name in (item.name, *item.aliases))
         return Known(tuple(dict.fromkeys(names)), tuple(_triple(item, entities) for item in facts))
 

@@ -21,13 +21,12 @@ from hlgraph.chunk import WholeChunker
 from hlgraph.errors import HLGraphError, InputError
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.figures import Table
-from hlgraph.evaluate.metrics import grouped
 from hlgraph.evaluate.plots import Axis, Point, Series, chart
 from hlgraph.evaluate.runner import WARMING, Figures, Tally, counted, figures_of, prepare, searches, timed
 from hlgraph.extract.extractor import ChunkInput
 from hlgraph.ids import checksum
 from hlgraph.ingest import pipeline
-from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Triple
+from hlgraph.records import Document, Extraction, Kind, Mention, Proposition, Triple, group_by
 from hlgraph.retrieve.search import retriever
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_stores
@@ -581,7 +580,7 @@ def ask(plan: BenchPlan, size: int) -> Cell:
 
 def growths(cells: Sequence[Cell]) -> Growths:
     """The growth of each cost of each strategy."""
-    by_strategy = grouped(cells, lambda cell: cell.strategy)
+    by_strategy = group_by(cells, lambda cell: cell.strategy)
     return {name: {key: _fit(own, cost) for key, cost in COSTS.items()} for name, own in by_strategy.items()}
 
 

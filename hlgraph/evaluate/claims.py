@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
 from hlgraph.answer.citations import PART_LABEL
 from hlgraph.errors import BudgetError, InputError, ModelAccessError, ModelAnswerError, ModelUnavailableError
 from hlgraph.evaluate.metrics import f1
 from hlgraph.evaluate.statistics import Section
-from hlgraph.extract.chat.messages import MAX_TOKENS, Messages, ReplyError, Words, ask_twice
+from hlgraph.extract.chat.messages import MAX_TOKENS, Messages, ReplyError, ReplyPart, Words, ask_twice
 from hlgraph.extract.wording import Wording, objection, telling_words
 from hlgraph.models import choose
 from hlgraph.models.accounts.ledger import Purpose, Spent
@@ -42,28 +41,22 @@ AT_ONCE = 20
 _PROMPTS = Path(__file__).with_name("prompts")
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-_Reply = TypeVar("_Reply", bound=BaseModel)
+_Reply = TypeVar("_Reply", bound=ReplyPart)
 
 
-class FoundClaims(BaseModel):
+class FoundClaims(ReplyPart):
     """The claims of one text."""  # part of the schema that providers are sent
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     claims: list[Words]
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
+class _Verdict(ReplyPart):
     number: int
     follows: bool
 
 
-class FoundEntailments(BaseModel):
+class FoundEntailments(ReplyPart):
     """For each claim whether it follows from the text."""  # part of the schema that providers are sent
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     verdicts: list[_Verdict]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
-from hlgraph.evaluate.metrics import CUTOFFS, MEASURES, grouped
+from hlgraph.evaluate.metrics import CUTOFFS, MEASURES
 from hlgraph.evaluate.runner import Coverage, EvalReport
 from hlgraph.evaluate.statistics import (
     FEWEST,
@@ -25,6 +25,7 @@ from hlgraph.evaluate.statistics import (
     paired,
     significance,
 )
+from hlgraph.records import group_by
 from hlgraph.retrieve.explain.svg import escaped
 
 _SHOWN = (*(f"recall@{k}" for k in CUTOFFS), "all_gold@5")
@@ -377,7 +378,7 @@ def groupings(questions: Sequence[Question]) -> dict[str, dict[str, list[int]]]:
     """
     by_view = {}
     for view in _VIEWS:
-        groups = grouped(range(len(questions)), lambda at, view=view: getattr(questions[at], view))  # type: ignore[misc]
+        groups = group_by(range(len(questions)), lambda at, view=view: getattr(questions[at], view))  # type: ignore[misc]
         if len(groups) > 1:
             by_view[view] = {str(key or "none"): groups[key] for key in sorted(groups)}
     return by_view

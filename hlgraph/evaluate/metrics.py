@@ -7,12 +7,12 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"all_gold@{k}" for k in CUTOFF
 
 Judged = tuple[Sequence[str], Collection[str]]
 """The ids that a search found, best first, and the gold ids."""
-
-_Item = TypeVar("_Item")
-_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +123,6 @@ def score(judged: Sequence[Judged]) -> Scores:
     means = [math.fsum(column) / len(judged) for column in columns]
     recall, all_gold = means[: len(CUTOFFS)], means[len(CUTOFFS) :]
     return Scores(len(judged), dict(zip(CUTOFFS, recall, strict=True)), dict(zip(CUTOFFS, all_gold, strict=True)))
-
-
-def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """The items by key; keys and items keep their order.
-
-    Parameters
-    ----------
-    items : the items to group
-    key : computes the key of an item
-
-    Examples
-    --------
-    >>> grouped(["bb", "a", "cc"], len)
-    {2: ['bb', 'cc'], 1: ['a']}
-    """
-    groups: dict[_Key, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 # Measures of rankings by ir-measures (extra ``eval``): nDCG, AP, RR, P, R and Success at a cutoff; nDCG, AP, RR, Rprec of all.

@@ -6,12 +6,13 @@ import contextlib
 import functools
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -21,7 +22,7 @@ from hlgraph import progress
 from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.errors import HLGraphError, InputError, MissingExtraError, ReadError, UnknownNameError
 from hlgraph.evaluate.datasets import Dataset, Question, read_passages
-from hlgraph.evaluate.metrics import UNDEFINED, Scores, grouped, read_run, score
+from hlgraph.evaluate.metrics import UNDEFINED, Scores, read_run, score
 from hlgraph.evaluate.statistics import Section
 from hlgraph.records import Document, Kind, Scalar, Source, Statement
 from hlgraph.retrieve import STRATEGIES
@@ -29,7 +30,7 @@ from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.steps.feedback import Selector
 from hlgraph.retrieve.steps.suggest import Suggestion
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
-from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore
+from hlgraph.stores.protocols import GraphStore, Scope, Stores, VectorStore, find_records
 from hlgraph.subgraph import Subgraph
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 _READS = frozenset({"records", "find", "pull", "search", "neighbours", "vectors", "ids", "rank", "match"})
 _NUMBER = 8  # bytes of a score or another single number
+
+
+_Value = TypeVar("_Value", int, str)
 
 
 class Cost(NamedTuple):
@@ -248,8 +252,7 @@ class StrategyResult:
     @property
     def errors(self) -> dict[str, int]:
         """Error messages with their counts."""
-        failed = grouped((item.error for item in self.outcomes if item.error), str)
-        return {error: len(items) for error, items in failed.items()}
+        return dict(Counter(outcome.error for outcome in self.outcomes if outcome.error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,12 +352,16 @@ def result_of(questions: Sequence[Question], outcomes: Sequence[Outcome]) -> Str
         judged = [(outcome.ids, question.gold) for question, outcome in group if question.gold]
         return score(judged) if judged else UNDEFINED
 
+    def scores_by(value_of: Callable[[Question], _Value]) -> dict[_Value, Scores]:
+        values = sorted({value_of(question) for question in questions})
+        return {value: scores([pair for pair in pairs if value_of(pair[0]) == value]) for value in values}
+
     return StrategyResult(
         tuple(outcomes),
         scores(pairs),
-        by_hops={hops: scores(group) for hops, group in sorted(grouped(pairs, lambda pair: pair[0].hops).items())},
-        by_type={kind: scores(group) for kind, group in sorted(grouped(pairs, lambda pair: pair[0].type).items())},
-        by_subset={part: scores(group) for part, group in sorted(grouped(pairs, lambda pair: pair[0].subset).items())},
+        by_hops=scores_by(lambda question: question.hops),
+        by_type=scores_by(lambda question: question.type),
+        by_subset=scores_by(lambda question: question.subset),
         figures=figures_of(outcomes),
     )
 
@@ -622,12 +629,12 @@ def gold_statements(graph: HLGraph, dataset: Dataset) -> dict[str, frozenset[str
     golds = {question.text: [ids[key] for key in question.gold if key in ids] for question in dataset.questions}
     wanted = sorted({source for sources in golds.values() for source in sources})
     source_of = {chunk.id: chunk.source_id for some in graph.facts.chunks(wanted) for chunk in some}
-    stores: list[Stores] = []
-    graph.watched(lambda opened: stores.append(opened) or opened)  # type: ignore[func-returns-value]
     statements: dict[str, set[str]] = {source: set() for source in wanted}
-    for record in stores[0].graph.find(Kind.STATEMENT, Scope(graph.corpus, sources=tuple(wanted))):
-        if isinstance(record, Statement) and record.chunk_id in source_of:
-            statements[source_of[record.chunk_id]].add(record.id)
+    for statement in find_records(
+        graph.facts.stores.graph, Statement, scope=Scope(graph.corpus, sources=tuple(wanted))
+    ):
+        if statement.chunk_id in source_of:
+            statements[source_of[statement.chunk_id]].add(statement.id)
     return {text: frozenset().union(*(statements[source] for source in sources)) for text, sources in golds.items()}
 
 

@@ -226,8 +226,7 @@ def _kappas(tables: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     chance = np.einsum("ni,ni->n", shares.sum(axis=2), shares.sum(axis=1))
     left = 1 - chance
     is_defined = left > 1e-12
-    kappas: NDArray[np.float64] = np.where(is_defined, (observed - chance) / np.where(is_defined, left, 1.0), np.nan)
-    return kappas
+    return np.where(is_defined, (observed - chance) / np.where(is_defined, left, 1.0), np.nan)
 
 
 # Paired tests of two systems on the same questions: permutation test, Holm's correction, and power.

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from hlgraph.errors import InputError, UnknownNameError
-from hlgraph.records import Scalar
+from hlgraph.records import Scalar, group_by
 
 if TYPE_CHECKING:
     from hlgraph.retrieve.retriever import Retriever
@@ -89,9 +89,7 @@ def with_variants(retrievers: Mapping[str, Retriever], knobs: Iterable[Knob]) ->
     InputError
         A value is of another type than the parameter, or out of its bounds.
     """
-    wanted: dict[str, list[Knob]] = {}
-    for item in knobs:
-        wanted.setdefault(item.strategy, []).append(item)
+    wanted = group_by(knobs, lambda item: item.strategy)
     for name in wanted:
         if name not in retrievers:
             raise UnknownNameError(f"--set names the strategy {name!r}; --strategies asks {', '.join(retrievers)}")

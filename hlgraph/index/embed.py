@@ -25,7 +25,7 @@ from hlgraph.persist.assemble import links_about, topic_rows
 from hlgraph.progress import Work
 from hlgraph.records import Calibration, Chunk, Entity, Kind, Record, Source, Statement, Topic
 from hlgraph.resolve.candidates import SynonymFinder, least_synonym, synonyms
-from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores
+from hlgraph.stores.protocols import CorpusStats, Row, Scope, Stores, find_records
 
 _GROWTH = 2
 """A corpus is measured again when its number of names has grown by this factor."""
@@ -425,8 +425,7 @@ def _calibrated(
     Calibration
         None with fewer than 128 names.
     """
-    sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
-    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
+    titles = {source.id: source.title for source in find_records(stores.graph, Source, scope=Scope(corpus))}
     samples: dict[Kind, NDArray[np.float32]] = {}
     for kind in _KINDS:
         added = (pair for block in blocks(kind) for pair in zip(block.texts, block.ids, strict=True))
@@ -474,8 +473,8 @@ def _stored_topics(
     if known and (change.chunks or change.removed_chunks or isinstance(change, LargeChange)):
         is_all = bool(known_chunks or change.removed_chunks)
         named = {topic.id for topic in topics}
-        for topic in stores.graph.find(Kind.TOPIC, Scope(change.corpus, sources=known)):
-            if isinstance(topic, Topic) and (is_all or topic.id in named):
+        for topic in find_records(stores.graph, Topic, scope=Scope(change.corpus, sources=known)):
+            if is_all or topic.id in named:
                 again[topic.id] = topic
     return [again[name] for name in sorted(again)]
 
@@ -530,8 +529,7 @@ class PrecomputedVectors:
             at = {**at, **{text: len(at) + place for place, text in enumerate(others)}}
             added = self._rest.embed(others)
             matrix = np.concatenate([matrix, added]) if len(matrix) else added
-        rows: NDArray[np.float32] = matrix[np.array([at[text] for text in texts], dtype=np.intp)]
-        return rows
+        return matrix[np.array([at[text] for text in texts], dtype=np.intp)]
 
     def forget(self, texts: Sequence[str]) -> None:
         """Do nothing, because there is no cache."""

@@ -25,7 +25,7 @@ from hlgraph.models.prompts import delimited, read_prompt
 from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Chunk, Kind, Statement, Summary
 from hlgraph.stores.derived import Summarised
-from hlgraph.stores.protocols import Scope, Stores, by_id, by_source
+from hlgraph.stores.protocols import Scope, Stores, by_source, find_records, read_records
 from hlgraph.text import count_tokens, sentences
 
 _PROMPT = Path(__file__).parent / "prompts" / "summary.md"
@@ -181,13 +181,12 @@ def _batched(groups: Sequence[Group]) -> Iterator[Sequence[Group]]:
 def _read(groups: Sequence[Group], corpus: str, *, stores: Stores) -> dict[str, list[_Sentence]]:
     """The sentences of each chunk, and each statement by itself, by id."""
     chunk_ids = sorted({name for group in groups for name in group.chunk_ids})
-    records = stores.graph.records(Kind.CHUNK, chunk_ids, scope=Scope(corpus))
-    chunks = by_id(records, Chunk)
+    chunks = read_records(stores.graph, Chunk, ids=chunk_ids, scope=Scope(corpus))
     sources = tuple(sorted({chunk.source_id for chunk in chunks.values()}))
     by_chunk: dict[str, list[Statement]] = {}
-    for record in stores.graph.find(Kind.STATEMENT, Scope(corpus, sources=sources)):
-        if isinstance(record, Statement) and record.chunk_id in chunks:
-            by_chunk.setdefault(record.chunk_id, []).append(record)
+    for statement in find_records(stores.graph, Statement, scope=Scope(corpus, sources=sources)):
+        if statement.chunk_id in chunks:
+            by_chunk.setdefault(statement.chunk_id, []).append(statement)
     statements = [statement for some in by_chunk.values() for statement in some]
     vectors = _vectors(stores, Kind.STATEMENT, corpus, ids=[statement.id for statement in statements])
     silent = sorted(chunks.keys() - by_chunk.keys())
@@ -247,9 +246,10 @@ class ChatSummariser(Summariser):
         written: list[Written] = []
         for part in _batched(groups):
             names = sorted({name for group in part for name in group.shown})
-            chunks = stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus))
-            texts = {chunk.id: chunk.text for chunk in chunks if isinstance(chunk, Chunk)}
-            passages = [(*(texts[name] for name in group.shown if name in texts), *group.texts) for group in part]
+            chunks = read_records(stores.graph, Chunk, ids=names, scope=Scope(corpus))
+            passages = [
+                (*(chunks[name].text for name in group.shown if name in chunks), *group.texts) for group in part
+            ]
             written += [
                 Written(text) for text in calls.run(functools.partial(self._ask, asked), passages, step="summarise")
             ]

@@ -36,7 +36,7 @@ from hlgraph.stores import files
 from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import IMPORT, MANIFEST, BulkReader, Found, Manifest
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, VectorBatch, domain_of, domain_store, read_records
 
 if TYPE_CHECKING:
     from hlgraph.ingest.options import IngestOptions
@@ -455,7 +455,7 @@ def _of_sample(kind: Kind, ids: list[str], *, sent: Stores, arrived: Stores, cor
     if kind is Kind.SOURCE:
         return
     owners = sorted({str(getattr(record, "source_id", "")) for record in records} - {""})
-    sources = sent.graph.records(Kind.SOURCE, owners, scope=scope)
-    titles = {source.id: source.title for source in sources if isinstance(source, Source)}
+    sources = read_records(sent.graph, Source, ids=owners, scope=scope)
+    titles = {name: source.title for name, source in sources.items()}
     if not arrived.vectors.examine(kind, corpus, rows=indexed(records, titles)).is_none:
         yield f"{kind} rows of the vector store are not those that were sent"

@@ -37,7 +37,7 @@ from hlgraph.persist.journal import persist, resume
 from hlgraph.read import covering, is_covered, source_uri
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import accounts_folder
-from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
+from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store, find_records, read_records
 from hlgraph.where import check_fields, matches, parse, source_values, to_text
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def filtered(where: Where | None, *, corpus: str, graph: GraphStore) -> list[Sou
     if where is not None:
         for stats in graph.stats(corpus, has_counts=False):
             check_fields(where, stats.fields)
-    return list(by_id(graph.find(Kind.SOURCE, Scope(corpus, where)), Source).values())
+    return list(find_records(graph, Source, scope=Scope(corpus, where)))
 
 
 def full_name(name: str) -> str:
@@ -109,7 +109,7 @@ def _with_uris(uris: Iterable[str], *, corpus: str, graph: GraphStore) -> dict[s
         versions = versions_of(graph, corpus, uris=dict.fromkeys(uris))
         return {version.id: version for mine in versions.values() for version in reversed(mine)}
     ids = [each for uri in dict.fromkeys(uris) for each in source_ids(corpus, uri)]
-    return by_id(graph.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source)
+    return read_records(graph, Source, ids=ids, scope=Scope(corpus))
 
 
 def _reached(uris: Collection[str], *, corpus: str, graph: GraphStore) -> dict[str, Source]:
@@ -246,9 +246,9 @@ def refused_edits(edits: Sequence[tuple[Document, Source]], corpus: str, *, stor
 def _keeps(document: Document, source: Source, graph: GraphStore) -> bool:
     """Whether a document has all that its stored source says."""
     texts = (metadata_text(stored_metadata(document, source)), metadata_text(source.metadata))
-    chunks = graph.find(Kind.CHUNK, Scope(source.corpus, sources=(source.id,)))
+    chunks = find_records(graph, Chunk, scope=Scope(source.corpus, sources=(source.id,)))
     is_same = document.title == source.title and texts[0] == texts[1]
-    return is_same and all(chunk.text in document.text for chunk in chunks if isinstance(chunk, Chunk))
+    return is_same and all(chunk.text in document.text for chunk in chunks)
 
 
 def receipt_options(path: str | Path | None, *, has_uris: bool) -> ReceiptOptions | None:
@@ -303,7 +303,7 @@ class Remover(NamedTuple):
         report : receives the counts
         """
         graph = self.stores.graph
-        sources = list(by_id(graph.records(Kind.SOURCE, source_ids, scope=Scope(corpus)), Source).values())
+        sources = list(read_records(graph, Source, ids=source_ids, scope=Scope(corpus)).values())
         with report.timed("persist"), progress.step("remove", len(sources), unit="sources"):
             for start in range(0, len(sources), self.batch_sources):
                 part = sources[start : start + self.batch_sources]

@@ -15,7 +15,7 @@ from hlgraph.index.embed import indexed
 from hlgraph.records import Chunk, Kind, Source
 from hlgraph.settings import REPLIES_FILE, accounts_folder, quarantine_folder
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import Scope, by_id, by_source
+from hlgraph.stores.protocols import Scope, by_id, by_source, read_records
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
@@ -186,8 +186,7 @@ def _release_removed(settings: Settings, corpus: str, *, graph: GraphStore) -> N
     incomplete = {failure.id for failure in entries if failure.dropped}
     wanted: dict[str, set[str]] = {}
     for part in batched(failed, _SOURCES_AT_ONCE):
-        records = graph.records(Kind.SOURCE, part, scope=Scope(corpus))
-        sources = by_id(records, Source)
+        sources = read_records(graph, Source, ids=part, scope=Scope(corpus))
         chunks = graph.find(Kind.CHUNK, Scope(corpus, sources=tuple(sources))) if sources else ()
         for record in by_id(chunks, Chunk).values():
             source, name = sources[record.source_id], failure_id(record.source_id, record.text)

@@ -43,10 +43,10 @@ from hlgraph.models.protocols import Embedder
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.compare import metadata_text
 from hlgraph.persist.journal import persist, resume
-from hlgraph.records import Entity, Kind, Metadata, MetadataValue, Record, Source
+from hlgraph.records import Entity, Kind, Metadata, MetadataValue, Record, Source, group_by
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import CorpusStats, GraphStore, Scope, Stores, base_of, by_id
+from hlgraph.stores.protocols import CorpusStats, GraphStore, Scope, Stores, base_of, find_records, read_records
 from hlgraph.text import ACL, canonical_time
 from hlgraph.where import And, Caller, Compare, Exists, Not, Op, Where, fields, metadata_key, refuse_nobody
 
@@ -89,9 +89,8 @@ def mark_of(stores: Stores, corpus: str) -> Source | None:
     stores : the stores
     corpus : the corpus
     """
-    name = history_of(corpus)
-    records = stores.graph.records(Kind.SOURCE, [_mark(corpus).id], scope=Scope(name))
-    return next((record for record in records if isinstance(record, Source)), None)
+    mark = _mark(corpus).id
+    return read_records(stores.graph, Source, ids=[mark], scope=Scope(history_of(corpus))).get(mark)
 
 
 def _mark(corpus: str, metadata: Metadata | None = None) -> Source:
@@ -305,10 +304,10 @@ class _Synchronisation:
         edited, removed = self._altered.sources, self._altered.removed
         is_ours = self._mark is not None and self._own.sources is not None and self._own.sources <= {self._mark.id}
         if is_ours and edited is not None and removed <= self._gone.keys():
-            present = list(by_id(graph.records(Kind.SOURCE, sorted(edited | removed), scope=scope), Source).values())
+            present = list(read_records(graph, Source, ids=sorted(edited | removed), scope=scope).values())
             uris = {*(source.uri for source in present), *(self._gone[name] for name in removed)}
             return present, versions_of(self._stores.graph, self._name, uris=sorted(uris))
-        return list(by_id(graph.find(Kind.SOURCE, scope), Source).values()), _versions(self._stores, self._name)
+        return list(find_records(graph, Source, scope=scope)), _versions(self._stores, self._name)
 
     def _plan(self, present: Sequence[Source], versions: Mapping[str, Sequence[Source]], at: str, number: int) -> _Plan:
         plan = _Plan()
@@ -392,9 +391,8 @@ class _Synchronisation:
         return VectorBlock.of(kind, indexed([by_old[name] for name in ids], titles), matrix=matrix)
 
     def _persist(self, change: Change) -> None:
-        stored = by_id(
-            self._stores.graph.records(Kind.SOURCE, [source.id for source in change.sources], scope=Scope(self._name)),
-            Source,
+        stored = read_records(
+            self._stores.graph, Source, ids=[source.id for source in change.sources], scope=Scope(self._name)
         )
         bases = tuple(stored[source.id].version if source.id in stored else 0 for source in change.sources)
         states = [f"{source.id}:{metadata_text(source.metadata)}" for source in change.sources]
@@ -404,13 +402,9 @@ class _Synchronisation:
 
 def _versions(stores: Stores, name: str) -> dict[str, list[Source]]:
     """The versions of all sources of a history by uri, in order."""
-    versions: dict[str, list[Source]] = {}
-    for source in sorted(
-        by_id(stores.graph.find(Kind.SOURCE, Scope(name)), Source).values(), key=attrgetter("version")
-    ):
-        if source.uri != HISTORY_MARK:
-            versions.setdefault(source.uri, []).append(source)
-    return versions
+    sources = find_records(stores.graph, Source, scope=Scope(name))
+    versions = (source for source in sources if source.uri != HISTORY_MARK)
+    return group_by(sorted(versions, key=attrgetter("version")), lambda source: source.uri)
 
 
 def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[str, list[Source]]:
@@ -427,7 +421,7 @@ def versions_of(graph: GraphStore, name: str, *, uris: Iterable[str]) -> dict[st
     while left:
         numbers = range(first, first + _VERSIONS)
         ids = [_named(Source("", name, uri, "", "", version=number)).id for uri in left for number in numbers]
-        some = by_id(graph.records(Kind.SOURCE, ids, scope=Scope(name)), Source).values()
+        some = read_records(graph, Source, ids=ids, scope=Scope(name)).values()
         for source in sorted(some, key=attrgetter("version")):
             versions.setdefault(source.uri, []).append(source)
         first += _VERSIONS
@@ -615,7 +609,7 @@ _REGROUPED: WeakKeyDictionary[GraphStore, dict[str, tuple[tuple[str, ...], _Regr
 def _regrouped(stores: Stores, corpus: str) -> _Regrouped:
     """The sources whose latest version has other groups than the present one: the uri, both groups, and whether all versions are
     of that source, and none of one that was removed before it was added."""
-    present = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+    present = find_records(stores.graph, Source, scope=Scope(corpus))
     now = {source.uri: source.metadata.get(ACL) for source in present}
     versions = _versions(stores, history_of(corpus)).items()
     was = {uri: (mine[-1].metadata.get(ACL), not _first(mine)) for uri, mine in versions if uri in now}

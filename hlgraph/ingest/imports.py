@@ -77,7 +77,7 @@ from hlgraph.records import (
 from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import Arrival, CorpusWriter
 from hlgraph.stores.derived import Made, Run, Summarised
-from hlgraph.stores.protocols import Scope, Stores, VectorBatch, by_id, domain_of
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch, domain_of, find_records
 
 _NODES = 2_500
 """Chunks, topics and statements of one change; a larger source is one change."""
@@ -249,7 +249,7 @@ class CorpusImport:
         corpus, graph = self._corpus, self._stores.graph
         stats = graph.stats(corpus, has_relationships=False)
         if corpus.endswith(ids.HISTORY) and stats and stats[0].records.get(Kind.SOURCE) == 1:
-            (mark,) = by_id(graph.find(Kind.SOURCE, Scope(corpus)), Source).values()
+            (mark,) = find_records(graph, Source, scope=Scope(corpus))
             if mark.uri == ids.HISTORY_MARK:
                 persist(removal(corpus, [mark.id], versions=[mark.version]), self._stores)
                 stats = ()

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hlgraph.settings import Settings
 
 ExtractorName = Literal["local", "spacy", "precomputed", "chat"]
-EXTRACTORS: tuple[ExtractorName, ...] = get_args(ExtractorName)
 NO_ROWS = "had no effect: it maps the columns of rows (CSV, JSON, JSON lines), and no source that was read has rows"
 NO_CHAT = (
     "extraction by a chat model needs one; name it in HLGRAPH_CHAT or models.chat (such as openai:gpt-4o-mini), "
@@ -88,6 +87,8 @@ class IngestOptions:
 
     def __post_init__(self) -> None:
         """Refuse unknown names, and options that have no effect with the chosen extractor."""
+        if self.extract not in get_args(ExtractorName):
+            raise UnknownNameError(f"there is no extractor {self.extract!r}; choose local, spacy, precomputed or chat")
         if self.acl is not None:
             object.__setattr__(self, "acl", groups_of(self.acl))
         if self.missing not in ("nothing", "local"):
@@ -175,7 +176,6 @@ def extractor_of(
     Raises
     ------
     InputError : ``precomputed`` without files, ``chat`` without a chat model
-    UnknownNameError : there is no such extractor
     MissingExtraError : ``chat`` without pydantic, ``spacy`` without spaCy or its default model
     ModelMissingError : another spaCy model is not installed
     """
@@ -196,14 +196,12 @@ def extractor_of(
             raise InputError("precomputed extraction needs files with its records; write extractions=['FILE']")
         missing = LocalExtractor() if options.missing == "local" else None
         return PrecomputedExtractor([Path(path) for path in options.extractions], missing=missing)
-    if options.extract == "chat":
-        executor = calls()
-        if executor is None:
-            raise InputError(NO_CHAT)
-        from hlgraph.extract.chat import ChatExtractor
-        from hlgraph.extract.quarantine import quarantine
+    executor = calls()
+    if executor is None:
+        raise InputError(NO_CHAT)
+    from hlgraph.extract.chat import ChatExtractor
+    from hlgraph.extract.quarantine import quarantine
 
-        failures, most = quarantine(settings, corpus), settings.models.max_tokens
-        ground = options.ground or settings.models.ground
-        return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain, ground=ground)
-    raise UnknownNameError(f"there is no extractor {options.extract!r}; choose local, spacy, precomputed or chat")
+    failures, most = quarantine(settings, corpus), settings.models.max_tokens
+    ground = options.ground or settings.models.ground
+    return ChatExtractor(executor, quarantine=failures, max_tokens=most, domain=domain, ground=ground)

@@ -43,8 +43,9 @@ from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.progress import Work
 from hlgraph.read import Files, ReadFailure, inadmissible
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
+from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
-from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source
+from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source, read_records
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -283,8 +284,7 @@ class _Batches:
     def _is_current(self, batch: Ready) -> bool:
         """Whether the stored sources of a batch are still those that it was compared with, and no hold was added on them."""
         wanted = {one.comparison.source.id: one.comparison.stored for one in batch.extracted}
-        records = self.stores.graph.records(Kind.SOURCE, list(wanted), scope=Scope(self.corpus))
-        current = {record.id: record for record in records}
+        current = read_records(self.stores.graph, Source, ids=list(wanted), scope=Scope(self.corpus))
         if any(current.get(name) != stored for name, stored in wanted.items()):
             return False
         return not _refused([one.comparison for one in batch.extracted], self.corpus, stores=self.stores)
@@ -436,24 +436,18 @@ def _in_parts(batch: Large, corpus: str, *, report: Report, stores: Stores, step
 
 def _groups(batch: Large, report: Report, *, steps: Steps) -> Iterator[list[Extracted]]:
     """The sources of a large batch with their chunks, without extractions, in groups of the size of a batch; at least one."""
-    group: list[Extracted] = []
-    size = 0
-    for comparison in batch.changed:
-        plans: Iterator[ChunkPlan] = iter([ChunkPlan()])
-        if comparison.has_new_text:
-            with report.timed("chunk"):
-                spans = steps.chunker.chunk(comparison.document)
-            own = batch.stored.get(comparison.source.id, {})
-            most = steps.batch_characters
-            plans = chunk_plans(comparison, spans, stored=own, extractor=steps.extractor, characters=most)
-        for plan in plans:
-            group.append(Extracted(comparison, plan, ()))
-            size += sum(len(chunk.text) for chunk, _ in plan.to_extract)
-            if size >= steps.batch_characters:
-                yield group
-                group, size = [], 0
-    if group:
-        yield group
+    most = steps.batch_characters
+
+    def plans(comparison: Comparison) -> Iterator[ChunkPlan]:
+        if not comparison.has_new_text:
+            return iter([ChunkPlan()])
+        with report.timed("chunk"):
+            spans = steps.chunker.chunk(comparison.document)
+        own = batch.stored.get(comparison.source.id, {})
+        return chunk_plans(comparison, spans, stored=own, extractor=steps.extractor, characters=most)
+
+    parts = (Extracted(one, plan, ()) for one in batch.changed for plan in plans(one))
+    return filled(parts, most, measured=lambda part: sum(len(chunk.text) for chunk, _ in part.plan.to_extract))
 
 
 def _changed(
@@ -563,8 +557,8 @@ def compared(
     """
     with report.timed("resolve"):
         names = [name for document in batch for name in source_ids(corpus, document.uri)]
-        records = stores.graph.records(Kind.SOURCE, names, scope=Scope(corpus))
-        stored = {record.uri: record for record in records if isinstance(record, Source)}
+        sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
+        stored = {source.uri: source for source in sources}
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
         scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)

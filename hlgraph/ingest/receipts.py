@@ -36,7 +36,7 @@ from hlgraph.settings import accounts_folder, quarantine_folder
 from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import ReceiptMark, RetentionStore
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import Scope, set_name
+from hlgraph.stores.protocols import Scope, find_records, set_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -400,7 +400,7 @@ class ReceiptDraft:
         corpus = self._settings.corpus
         self._uris |= {_digest(source.uri): source.uri for source in sources}
         scope = Scope(corpus, sources=tuple(source.id for source in sources))
-        texts = [record.text for record in self._stores.graph.find(Kind.CHUNK, scope) if isinstance(record, Chunk)]
+        texts = [chunk.text for chunk in find_records(self._stores.graph, Chunk, scope=scope)]
         content = {
             "sources": [{"id": source.id, "uri_sha256": _digest(source.uri)} for source in sources],
             "windows": _windows([*texts, *(source.uri for source in sources)]),

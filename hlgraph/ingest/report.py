@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.outcomes import Files
-from hlgraph.records import Domain, counted
+from hlgraph.records import Domain, counted, group_by
 from hlgraph.stores.protocols import Stores
 
 if TYPE_CHECKING:
@@ -229,9 +229,7 @@ def _lines(report: Report) -> list[str]:
 
 def _failed_lines(failed: Sequence[Failure]) -> list[str]:
     """The failures; a reason that several sources share is printed once."""
-    by_reason: dict[str, list[Failure]] = {}
-    for failure in failed:
-        by_reason.setdefault(failure.error.removeprefix(f"{failure.uri}: "), []).append(failure)
+    by_reason = group_by(failed, lambda failure: failure.error.removeprefix(f"{failure.uri}: "))
     lines: list[str] = []
     for reason, group in by_reason.items():
         if len(group) == 1:

@@ -20,18 +20,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hlgraph.algorithms.projection import ProjectionShape
-from hlgraph.errors import MissingExtraError, UnknownNameError
+from hlgraph.errors import UnknownNameError, needs_extra
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import Settings
 from hlgraph.stores.open import open_driver, open_projected
 
-try:
+with needs_extra("gds", "hlgraph for Graph Data Science"):
     import graphdatascience as foreign
     from graphdatascience.graph.graph_api import Graph
-except ImportError as error:
-    raise MissingExtraError("gds", "hlgraph for Graph Data Science") from error
-
-__all__ = ["Projected", "open_projection"]
 
 
 class Projected(NamedTuple):

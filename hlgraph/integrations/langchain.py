@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Self
 from urllib.parse import quote
 
-from hlgraph.errors import InputError, MissingExtraError
+from hlgraph.errors import InputError, needs_extra
 from hlgraph.ids import checksum
 from hlgraph.read.content import clean
 from hlgraph.read.rows import metadata_of
@@ -26,16 +26,13 @@ from hlgraph.retrieve.retriever import Retriever
 from hlgraph.sdk.client import HLGraph
 from hlgraph.where import AnyWhere
 
-try:
+with needs_extra("langchain", "hlgraph in LangChain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document as LangChainDocument
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import StructuredTool, ToolException
     from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
-except ImportError as error:
-    raise MissingExtraError("langchain", "hlgraph in LangChain") from error
 
-__all__ = ["HLGraphRetriever", "from_langchain", "search_tool", "to_langchain"]
 
 _SOURCE = "source"  # metadata key under which LangChain's loaders store the origin of a document
 # metadata keys that distinguish the documents of one source

@@ -21,17 +21,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hlgraph.errors import InputError, MissingExtraError, SettingsError, StoreUnavailableError
+from hlgraph.errors import InputError, SettingsError, StoreUnavailableError, needs_extra
 from hlgraph.sdk.client import HLGraph
 from hlgraph.settings import Settings, variables
 
-try:
+with needs_extra("py2neo", "hlgraph for py2neo"):
     import py2neo
     from py2neo import errors as foreign
-except ImportError as error:
-    raise MissingExtraError("py2neo", "hlgraph for py2neo") from error
 
-__all__ = ["close", "to_py2neo"]
 
 _CONNECTIONS = 4
 _FOREVER = 1_000_000_000  # seconds; an older connection would be replaced, without the certificates

@@ -63,13 +63,12 @@ def bedrock_client(service: str, name: str, *, region: str = "", url: str = "", 
     config = Config(
         connect_timeout=_CONNECT_SECONDS, read_timeout=timeout, retries={"total_max_attempts": 1, "mode": "standard"}
     )
-    client: BaseClient = set_up(
+    return set_up(
         name,
         lambda: boto3.session.Session().client(
             service, region_name=region or None, endpoint_url=url or None, config=config
         ),
     )
-    return client
 
 
 def bedrock_embedder(

@@ -17,6 +17,7 @@ from hlgraph import progress, telemetry
 from hlgraph.models.checked import CheckedEmbedder
 from hlgraph.models.protocols import Embedder
 from hlgraph.models.sqlite_file import DiskFile, pruned, writing
+from hlgraph.records import group_by
 from hlgraph.settings import cache_folder
 from hlgraph.stores.freed_bytes import empty_log
 
@@ -87,9 +88,7 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row per text, from the file if it is there, else from the model."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        rows: dict[bytes, list[int]] = {}
-        for row, text in enumerate(texts):
-            rows.setdefault(_text_hash(text), []).append(row)
+        rows = group_by(range(len(texts)), lambda row: _text_hash(texts[row]))
         stored = self._pull(list(rows))
         for key, vector in stored.items():
             vectors[rows[key]] = vector

@@ -143,8 +143,7 @@ class CheckedEmbedder:
     @property
     def cache_name(self) -> str:
         """The wrapped embedder's name in a cache; default: its fingerprint."""
-        name: str = getattr(self._inner, "cache_name", self.fingerprint)
-        return name
+        return getattr(self._inner, "cache_name", self.fingerprint)
 
     @property
     def dimensions(self) -> int:

@@ -435,8 +435,7 @@ class Executor:
     @property
     def _patience(self) -> Patience | None:
         """The retry policy of a model that leaves retries to its caller; None if the model does its own."""
-        patience: Patience | None = getattr(self.model, "patience", None) if hasattr(self.model, "attempt") else None
-        return patience
+        return getattr(self.model, "patience", None) if hasattr(self.model, "attempt") else None
 
     def _origin(self, request: Request) -> Origin:
         """Corpus, source and part whose text a call sends."""

@@ -9,21 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from hlgraph.errors import MissingExtraError, ModelAnswerError, ModelFilterError, ModelUnavailableError
+from hlgraph.errors import ModelAnswerError, ModelFilterError, ModelUnavailableError, needs_extra
 from hlgraph.models.calls import PATIENT, Patience, call, filtered, mapped
 from hlgraph.models.protocols import Completion
 from hlgraph.models.remote import RemoteEmbedder, RemoteReranker
 
-try:
+with needs_extra("langchain", "a model of LangChain"):
     from langchain_core.documents import BaseDocumentCompressor, Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
     from langchain_core.runnables import Runnable
-except ImportError as error:
-    raise MissingExtraError("langchain", "a model of LangChain") from error
 
-__all__ = ["LangChainChat", "langchain_embedder", "langchain_reranker"]
 
 _FIELDS = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
@@ -70,6 +67,7 @@ class LangChainChat:
 
     Attributes
     ----------
+    fingerprint : provider and model
     has_forms : whether JSON replies are requested through the provider's structured output
 
     Examples
@@ -82,16 +80,11 @@ class LangChainChat:
 
     def __init__(self, model: BaseChatModel, *, name: str = "", patience: Patience = PATIENT) -> None:
         self._model = model
-        self._name = name or name_of(model)
+        self.fingerprint = name or name_of(model)
         self.patience = patience
         self.has_forms = True
         self._limited: dict[int, BaseChatModel] = {}
         self._lock = threading.Lock()
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider and model."""
-        return self._name
 
     def complete(self, system: str, user: str, *, max_tokens: int) -> Completion:
         """See :class:`hlgraph.models.protocols.ChatModel`; with retries.
@@ -103,7 +96,7 @@ class LangChainChat:
         ModelAnswerError
             The provider refused these messages, or the reply has no text.
         """
-        return call(self._name, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
+        return call(self.fingerprint, lambda: self.attempt(system, user, max_tokens=max_tokens), patience=self.patience)
 
     def attempt(
         self, system: str, user: str, *, max_tokens: int, form: Mapping[str, object] | None = None
@@ -120,7 +113,7 @@ class LangChainChat:
             except ModelFilterError:
                 raise
             except (NotImplementedError, TypeError, ValueError, ModelAnswerError) as error:
-                _log.debug("%s is called without a JSON schema: %s", self._name, error)
+                _log.debug("%s is called without a JSON schema: %s", self.fingerprint, error)
             completion = self._plain(model, messages)
             self.has_forms = False
             return completion
@@ -135,7 +128,7 @@ class LangChainChat:
         pieces = self._with_limit(max_tokens).stream(_messages(system, user))
         whole: AIMessageChunk | None = None
         try:
-            while (chunk := mapped(self._name, lambda: next(pieces, None))) is not None:
+            while (chunk := mapped(self.fingerprint, lambda: next(pieces, None))) is not None:
                 whole = chunk if whole is None else whole + chunk
                 text = str(chunk.text)
                 if text:
@@ -144,17 +137,17 @@ class LangChainChat:
             getattr(pieces, "close", lambda: None)()
         if whole is None:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with nothing; rephrase the request, or use another model"
+                f"{self.fingerprint}: the model replied with nothing; rephrase the request, or use another model"
             )
         if whole.response_metadata and not any(whole.response_metadata.get(name) for name in _REASONS):
             raise ModelUnavailableError(
-                f"{self._name}: the reply ended without a finish reason, so it is incomplete; try again later",
+                f"{self.fingerprint}: the reply ended without a finish reason, so it is incomplete; try again later",
                 is_silent=True,
             )
         yield self._passed(whole)
 
     def _plain(self, model: BaseChatModel, messages: list[BaseMessage]) -> Completion:
-        reply = mapped(self._name, lambda: model.invoke(messages))
+        reply = mapped(self.fingerprint, lambda: model.invoke(messages))
         return self._not_empty(self._passed(reply))
 
     def _in_form(self, model: BaseChatModel, messages: list[BaseMessage], form: Mapping[str, object]) -> Completion:
@@ -171,19 +164,19 @@ class LangChainChat:
                     return cut
                 raise
 
-        return self._not_empty(mapped(self._name, ask))
+        return self._not_empty(mapped(self.fingerprint, ask))
 
     def _passed(self, reply: AIMessage) -> Completion:
         """The reply as a completion; raises ModelFilterError if a content filter ended it, since the partial text is no answer."""
         reasons = _reasons(reply) & _FILTERED
         if reasons:
-            raise filtered(self._name, ", ".join(sorted(reasons)))
+            raise filtered(self.fingerprint, ", ".join(sorted(reasons)))
         return _completion(reply)
 
     def _not_empty(self, completion: Completion) -> Completion:
         if not completion.text.strip() and not completion.is_cut:
             raise ModelAnswerError(
-                f"{self._name}: the model replied with no text; rephrase the request, or use another model"
+                f"{self.fingerprint}: the model replied with no text; rephrase the request, or use another model"
             )
         return completion
 

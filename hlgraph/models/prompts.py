@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from hlgraph.errors import ModelError, SettingsError
 from hlgraph.ids import checksum
+from hlgraph.telemetry import within
 
 _PARTS = re.compile(
     r"version: (?P<version>[\w./-]+)\n=== system ===\n(?P<system>.*?)\n=== user ===\n(?P<user>.*)", re.DOTALL
@@ -111,14 +112,8 @@ def prompts_of(folder: str | Path | None) -> Iterator[None]:
     SettingsError : there is no such folder; a file is not a prompt, names none, has the version of the shipped prompt, or has
         other placeholders
     """
-    if not folder:
+    with within(_REPLACED, _replacements(Path(folder))) if folder else nullcontext():
         yield
-        return
-    token = _REPLACED.set(_replacements(Path(folder)))
-    try:
-        yield
-    finally:
-        _REPLACED.reset(token)
 
 
 def _replacements(folder: Path) -> Mapping[str, Prompt]:

@@ -53,8 +53,7 @@ def question_vector(embedder: Embedder, question: str) -> NDArray[np.float32]:
         One L2-normalised vector of shape ``(dimensions,)``, float32.
     """
     embed_question: EmbedQuestion | None = getattr(embedder, "embed_question", None)
-    vector: NDArray[np.float32] = embedder.embed([question])[0] if embed_question is None else embed_question(question)
-    return vector
+    return embedder.embed([question])[0] if embed_question is None else embed_question(question)
 
 
 class Reranker(Protocol):

@@ -38,6 +38,10 @@ class RemoteEmbedder:
     dimensions : length of the vectors; default: that of the first ones
     parallel : maximum number of concurrent calls; default 1
     patience : the retry policy
+
+    Attributes
+    ----------
+    fingerprint : provider and model, and the vector length if one was requested
     """
 
     def __init__(
@@ -50,18 +54,13 @@ class RemoteEmbedder:
         parallel: int = 1,
         patience: Patience = PATIENT,
     ) -> None:
-        self._name = name
+        self.fingerprint = name
         self._send = send
         self._batch = batch
         self._parallel = parallel
         self._patience = patience
         self._dimensions = dimensions
         self._lock = threading.Lock()
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider and model, and the vector length if one was requested."""
-        return self._name
 
     @property
     def dimensions(self) -> int:
@@ -108,11 +107,11 @@ class RemoteEmbedder:
         def send() -> NDArray[np.float64]:
             return np.array([list(vector) for vector in self._send(sent, is_question)], dtype=np.float64)
 
-        rows = unit_rows(self._name, call(self._name, send, patience=self._patience), texts=sent)
+        rows = unit_rows(self.fingerprint, call(self.fingerprint, send, patience=self._patience), texts=sent)
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = rows.shape[1]
-        check_width(self._name, rows.shape[1], expected=self._dimensions)
+        check_width(self.fingerprint, rows.shape[1], expected=self._dimensions)
         return rows
 
 
@@ -134,18 +133,17 @@ class RemoteReranker:
     send : scores one batch
     batch : maximum number of texts per call; default 1000
     patience : the retry policy
+
+    Attributes
+    ----------
+    fingerprint : provider and model
     """
 
     def __init__(self, name: str, send: RerankCall, *, batch: int = 1000, patience: Patience = PATIENT) -> None:
-        self._name = name
+        self.fingerprint = name
         self._send = send
         self._batch = batch
         self._patience = patience
-
-    @property
-    def fingerprint(self) -> str:
-        """Provider and model."""
-        return self._name
 
     def rerank(
         self,
@@ -186,13 +184,13 @@ class RemoteReranker:
 
     def _scores(self, question: str, texts: list[str]) -> list[tuple[int, float]]:
         scores = call(
-            self._name,
+            self.fingerprint,
             lambda: [(int(at), float(score)) for at, score in self._send(question, texts)],
             patience=self._patience,
         )
         if any(not 0 <= at < len(texts) or not np.isfinite(score) for at, score in scores):
             raise ModelAnswerError(
-                f"{self._name}: the answer does not hold valid scores of the {len(texts)} texts; "
+                f"{self.fingerprint}: the answer does not hold valid scores of the {len(texts)} texts; "
                 "check that the model is a reranking model"
             )
         return scores

@@ -30,7 +30,7 @@ from hlgraph.ids import content_id, normalise_name
 from hlgraph.persist.assemble import links_about, renewed_topics, topic_rows
 from hlgraph.records import Kind, Source, Topic
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import Scope, Stores, VectorBatch
+from hlgraph.stores.protocols import Scope, Stores, VectorBatch, find_records
 
 _LOG = logging.getLogger(__name__)
 _PULLED = 10_000  # topics whose statements are looked up together
@@ -283,8 +283,7 @@ def resume(pending: Sequence[Pending], stores: Stores, *, corpus: str | None = N
 def _renew(corpus: str, *, after: str, stores: Stores) -> None:
     """Renew the topics whose ids are higher than ``after``."""
     _LOG.info("corpus %s: renewing the vectors of topics", corpus)
-    records = stores.graph.find(Kind.TOPIC, Scope(corpus))
-    topics = (topic for topic in records if isinstance(topic, Topic) and topic.id > after)
+    topics = (topic for topic in find_records(stores.graph, Topic, scope=Scope(corpus)) if topic.id > after)
     with progress.step("renew", unit="topics"):
         for part in batched(topics, _PULLED):
             about = links_about([topic.id for topic in part], corpus, graph=stores.graph)

@@ -30,7 +30,7 @@ from hlgraph.ids import normalise_name
 from hlgraph.records import Calibration, Entity, Kind, Relationship
 from hlgraph.stores import files
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, grouped
+from hlgraph.stores.protocols import Decision, PullShape, Scope, Stores, by_id, find_records, grouped, read_records
 from hlgraph.subgraph import KINDS
 from hlgraph.text import cached_by_text
 
@@ -139,8 +139,8 @@ def _linked(
             cosines[_pair(one, other)] = cosine
     corpus, stores, least = stored
     near = stores.vectors.neighbours(Kind.ENTITY, corpus, vectors=rows, threshold=least)
-    records = stores.graph.records(Kind.ENTITY, sorted(set(near.ids)), scope=Scope(corpus))
-    names = {name: normalise_name(entity.name) for name, entity in by_id(records, Entity).items()}
+    entities = read_records(stores.graph, Entity, ids=sorted(set(near.ids)), scope=Scope(corpus))
+    names = {name: normalise_name(entity.name) for name, entity in entities.items()}
     for a, other, cosine in zip(near.queries, near.ids, near.similarities, strict=True):
         (one, name), name_of_other = chosen[a], names.get(other, "")
         if other != one and name_of_other and is_eligible(name_of_other) and _digits(name) == _digits(name_of_other):
@@ -165,11 +165,8 @@ def all_synonyms(corpus: str, stores: Stores, *, least: float) -> list[Synonym]:
     list
         In ascending order of ids.
     """
-    records = stores.graph.find(Kind.ENTITY, Scope(corpus))
-    names = {
-        name: text for name, one in by_id(records, Entity).items() if is_eligible(text := normalise_name(one.name))
-    }
-    del records
+    entities = find_records(stores.graph, Entity, scope=Scope(corpus))
+    names = {one.id: text for one in entities if is_eligible(text := normalise_name(one.name))}
     pairs: list[Synonym] = []
     known: list[str] = []
     index: ThresholdIndex | None = None

@@ -14,20 +14,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
 from hlgraph import progress
 from hlgraph.algorithms.merging import Conflict, Settled, settle
 from hlgraph.errors import BudgetError, ModelAccessError, ModelAnswerError, ModelError, ModelUnavailableError
-from hlgraph.extract.chat.messages import Messages, ReplyError, ask_twice
+from hlgraph.extract.chat.messages import Messages, ReplyError, ReplyPart, ask_twice
 from hlgraph.extract.chat.messages import prompt as extraction_prompt
 from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import Executor
 from hlgraph.models.prompts import delimited, read_prompt
-from hlgraph.records import Kind, Statement
+from hlgraph.records import Statement
 from hlgraph.resolve.candidates import Candidate, statements_of
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import Decider, Decision, Scope, Stores, Verdict
+from hlgraph.stores.protocols import Decider, Decision, Scope, Stores, Verdict, read_records
 
 RULE = "same words/1"
 """Name of the rule that merges certain candidates."""
@@ -107,10 +105,11 @@ def ask_model(corpus: str, candidates: Sequence[Candidate], *, calls: Executor, 
     sides = {side.id: side for candidate in candidates for side in (candidate.alias, candidate.canonical)}
     statements = statements_of(corpus, sorted(sides), most=_STATEMENTS, stores=stores)
     names = sorted({name for some in statements.values() for name in some})
-    records = stores.graph.records(Kind.STATEMENT, names, scope=Scope(corpus))
-    texts = {record.id: record.text for record in records if isinstance(record, Statement)}
+    asserted = read_records(stores.graph, Statement, ids=names, scope=Scope(corpus))
     shown = {
-        key: Side(side.name, side.kind, tuple(texts[name] for name in statements.get(key, ()) if name in texts))
+        key: Side(
+            side.name, side.kind, tuple(asserted[name].text for name in statements.get(key, ()) if name in asserted)
+        )
         for key, side in sides.items()
     }
     judge = ChatJudge(calls, pairs=PAIRS)
@@ -216,17 +215,13 @@ class Side(NamedTuple):
     statements: tuple[str, ...]
 
 
-class _Verdict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
+class _Verdict(ReplyPart):
     pair: int
     verdict: Literal["same", "different", "unsure"]
 
 
-class Verdicts(BaseModel):
+class Verdicts(ReplyPart):
     """The reply: one verdict a pair."""  # part of the schema that providers are sent
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     verdicts: list[_Verdict]
 

@@ -160,8 +160,8 @@ def search_ahead(session: Session, searches: Sequence[Search]) -> None:
         ids.get(search.kind, {}).update(dict.fromkeys(hit.id for hit in hits))
         if (search.kind, search.mode) == (Kind.STATEMENT, "vector"):
             near.setdefault(search.question, set()).update(hit.id for hit in hits)
-    session.records(Kind.STATEMENT, list(ids[Kind.STATEMENT]), record_type=Statement)
-    session.records(Kind.CHUNK, list(ids[Kind.CHUNK]), record_type=Chunk)
+    session.records(Statement, list(ids[Kind.STATEMENT]))
+    session.records(Chunk, list(ids[Kind.CHUNK]))
     by_words = [
         search
         for search in hits_of
@@ -200,14 +200,12 @@ def with_preset(strategy: type[_R], preset: str) -> _R:
 
 def units_of(retriever: Retriever | type[Retriever]) -> tuple[Unit, ...]:
     """The units that the evidence of a retriever may have."""
-    units: tuple[Unit, ...] = getattr(retriever, "units", UNITS_OF_ALL)
-    return units
+    return getattr(retriever, "units", UNITS_OF_ALL)
 
 
 def by_of(retriever: object) -> By | None:
     """Who decides in the steps of a retriever that a chat model can take; None if it has no such step."""
-    by: By | None = getattr(retriever, "by", None)
-    return by
+    return getattr(retriever, "by", None)
 
 
 def check_by(by: str) -> None:
@@ -406,9 +404,9 @@ def _scored(session: Session, kind: Kind, ids: Sequence[str]) -> tuple[list[Hit]
 
 def _texts(session: Session, kind: Kind, ids: Sequence[str]) -> dict[str, str]:
     if kind is Kind.STATEMENT:
-        return {item: record.text for item, record in session.records(kind, ids, record_type=Statement).items()}
-    chunks = session.records(Kind.CHUNK, ids, record_type=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
+        return {item: record.text for item, record in session.records(Statement, ids).items()}
+    chunks = session.records(Chunk, ids)
+    sources = session.records(Source, sorted({chunk.source_id for chunk in chunks.values()}))
     return {
         item: chunk_text(sources[chunk.source_id].title, chunk.text)
         for item, chunk in chunks.items()

@@ -375,7 +375,7 @@ def _evidence(session: Session, ranked: Ranked, unit: Unit, *, tau: float) -> li
 
 
 def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], record_type=Statement)
+    statements = session.records(Statement, [hit.id for hit in ranked.hits])
     chunks, sources = _lineage(session, [record.chunk_id for record in statements.values()])
     evidence: list[Evidence] = []
     same_span: dict[tuple[str, int, int], list[Statement]] = {}
@@ -409,7 +409,7 @@ def _communities(session: Session, ranked: Ranked) -> tuple[CommunityEvidence, .
     read = Ranked(Kind.CHUNK, hits(item for group in groups for item in group.passages), {})
     passages = {item.chunk_id: item for item in _of_chunks(session, read)}
     names = sorted({item for group in groups for item in group.entities})
-    entities = session.records(Kind.ENTITY, names, record_type=Entity)
+    entities = session.records(Entity, names)
     communities = (
         CommunityEvidence(
             group.number,
@@ -474,7 +474,7 @@ def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _chunks_of_statements(session: Session, ranked: Ranked) -> Ranked:
     """HLG's chunk variant: chunks in the order of their best statement, which ``why`` names."""
-    statements = session.records(Kind.STATEMENT, [hit.id for hit in ranked.hits], record_type=Statement)
+    statements = session.records(Statement, [hit.id for hit in ranked.hits])
     best: dict[str, float] = {}
     why: Why = {}
     for hit in ranked.hits:
@@ -491,7 +491,7 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     graph = session.pull([hit.id for hit in ranked.hits], shape)
     ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
     cosines = session.similarities(Kind.STATEMENT, ids)
-    statements = session.records(Kind.STATEMENT, ids, record_type=Statement).values()
+    statements = session.records(Statement, ids).values()
     scores = {hit.id: hit.score for hit in ranked.hits}
     best: dict[str, float] = {}  # a statement of two overlapping chunks has the place of the better one
     for statement, chunk in np.transpose(graph.edges[Relationship.IN_CHUNK].nonzero()):
@@ -506,8 +506,8 @@ def _statements_of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
 
 def _lineage(session: Session, chunk_ids: list[str]) -> tuple[dict[str, Chunk], dict[str, Source]]:
     """Chunks and their sources; a source that the filter does not admit now is left out."""
-    chunks = session.records(Kind.CHUNK, list(dict.fromkeys(chunk_ids)), record_type=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
+    chunks = session.records(Chunk, list(dict.fromkeys(chunk_ids)))
+    sources = session.records(Source, sorted({chunk.source_id for chunk in chunks.values()}))
     where = session.request.where
     if where is not None:
         sources = {item: source for item, source in sources.items() if matches(where, source_values(source))}
@@ -626,7 +626,7 @@ def with_labels(session: Session, evidence: Sequence[Evidence]) -> list[Evidence
     """
     with session.step("tabular") as step:
         chunk_ids = dict.fromkeys(piece.chunk_id for piece in evidence if piece.statement_id)
-        chunks = session.records(Kind.CHUNK, list(chunk_ids), record_type=Chunk)
+        chunks = session.records(Chunk, list(chunk_ids))
         tables = {chunk.id: cells(chunk.text) for chunk in chunks.values()}
         labelled = [_labelled(piece, chunks, tables) if piece.statement_id else piece for piece in evidence]
         step.count = sum(bool(piece.labels) for piece in labelled)

@@ -24,7 +24,7 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker, question_vector
-from hlgraph.records import PAGE_BREAK, Calibration, Chunk, Evidence, Hit, Kind, Record, Scalar
+from hlgraph.records import KIND_OF, PAGE_BREAK, Calibration, Chunk, Evidence, Hit, Kind, Record, Scalar
 from hlgraph.retrieve.explain.parts import Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
@@ -578,21 +578,15 @@ class Session:
             self._groups = store.aliases(self.request.corpus, version=self._corpus.version, among=inside)
         return self._groups
 
-    def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[_R]) -> dict[str, _R]:
-        """Records by id; a record that was read once in this session is not read again.
+    def records(self, record_type: type[_R], ids: Sequence[str]) -> dict[str, _R]:
+        """The visible records by id; a record that was read once in this session is not read again.
 
         Parameters
         ----------
-        kind : of the records
+        record_type : class of the records
         ids : of the records
-        record_type : their class
-
-        Returns
-        -------
-        dict
-            Visible records by id.
         """
-        self._load(kind, ids)
+        self._load(kind := KIND_OF[record_type], ids)
         records = ((item, self._read[kind, item]) for item in ids)
         return {item: record for item, record in records if isinstance(record, record_type)}
 

@@ -72,8 +72,6 @@ if TYPE_CHECKING:
     from hlgraph.stores.queries import Limits, Query, Table
     from hlgraph.where import AnyWhere
 
-__all__ = ["HLGraph", "connect"]
-
 
 @checked
 class HLGraph:

@@ -24,9 +24,7 @@ from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.sdk.contents import Contents, Reading
 from hlgraph.stores.derived import ClusterQuery, DerivedStore, Made, Member, Run, run_named
 from hlgraph.stores.in_process import ProcessClusterer
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, existing
-
-__all__ = ["BuiltCommunities", "Communities", "CommunityMap", "FoundCommunities", "MapNode"]
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, existing, read_records
 
 _T = TypeVar("_T")
 SHAPE = ProjectionShape.ENTITY_ENTITY.value
@@ -285,8 +283,7 @@ class Communities(Contents):
         is_finest = community is None or every[community].level == 0
         members = inside if is_finest else source.members([each.id for each in finest])
         own = {each.id: name for name, some in members.items() for each in some}
-        records = self.stores.graph.records(Kind.ENTITY, [name for name, _ in nodes], scope=source.scope)
-        entities = {record.id: record for record in records if isinstance(record, Entity)}
+        entities = read_records(self.stores.graph, Entity, ids=[name for name, _ in nodes], scope=source.scope)
         mapped = tuple(MapNode(entities[name], own.get(name, ""), degree) for name, degree in nodes)
         return CommunityMap(source.run, mapped, links, total, edge_total)
 

@@ -15,17 +15,15 @@ from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_ids, shown, source_ids
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.history import AsOf, past_of
-from hlgraph.records import Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
+from hlgraph.records import KIND_OF, Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
 from hlgraph.sdk.arguments import check_not_negative, checked, parsed
 from hlgraph.stores.one_state import repeated
-from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.stores.protocols import Aliases, CorpusStats, PullShape, Scope, Stores, by_id, find_records
 from hlgraph.stores.trace import hasty
 from hlgraph.subgraph import Subgraph
 from hlgraph.where import And, AnyWhere, Caller, In, Where
-
-__all__ = ["Entities", "EntityDetails", "FactRow", "Neighbour", "Page", "SourceDetails", "Sources", "SupportedFact"]
 
 PAGE = 20
 """Default number of records of a page, and of the facts and neighbours of an opened entity."""
@@ -213,24 +211,23 @@ class Reading(NamedTuple):
     stats: CorpusStats
     scope: Scope
 
-    def records(self, kind: Kind, ids: Sequence[str], *, record_type: type[T_Record]) -> dict[str, T_Record]:
+    def records(self, record_type: type[T_Record], ids: Sequence[str]) -> dict[str, T_Record]:
         """Records by id, in the order of the ids; those outside the scope are left out.
 
         Parameters
         ----------
-        kind : kind of the records
+        record_type : class of the records
         ids : their ids
-        record_type : their class
         """
-        records = self.stores.graph.records(kind, ids, scope=self.scope) if ids else []
+        records = self.stores.graph.records(KIND_OF[record_type], ids, scope=self.scope) if ids else []
         kept = (shown(record) if isinstance(record, Source) else record for record in records)
         return {record.id: record for record in kept if isinstance(record, record_type)}
 
     def facts(self, ids: Sequence[str]) -> list[FactRow]:
         """Facts with their names, in the order of the ids."""
-        facts = self.records(Kind.FACT, ids, record_type=Fact).values()
+        facts = self.records(Fact, ids).values()
         ends = sorted({end for fact in facts for end in (fact.subject_id, fact.object_id) if end})
-        names = {entity.id: entity.name for entity in self.records(Kind.ENTITY, ends, record_type=Entity).values()}
+        names = {entity.id: entity.name for entity in self.records(Entity, ends).values()}
         return [_row(fact, names) for fact in facts if fact.subject_id in names]
 
     def supported(
@@ -245,10 +242,8 @@ class Reading(NamedTuple):
         most : number of statements of a fact
         """
         wanted = sorted({name for fact in facts for name in said.get(fact.id, ())[:most]})
-        statements = self.records(Kind.STATEMENT, wanted, record_type=Statement)
-        sources = self.records(
-            Kind.SOURCE, sorted({statement.source_id for statement in statements.values()}), record_type=Source
-        )
+        statements = self.records(Statement, wanted)
+        sources = self.records(Source, sorted({statement.source_id for statement in statements.values()}))
         result: list[SupportedFact] = []
         for fact in facts:
             names = said.get(fact.id, ())
@@ -432,15 +427,15 @@ class Sources(Contents):
                     f"{name}: corpus {self.corpus!r} has no source of this uri, path or id; hlgraph sources lists them"
                 )
             scope = Scope(reading.scope.corpus, sources=(source.id,), state=reading.scope.state)
-            chunks = sorted(by_id(self.stores.graph.find(Kind.CHUNK, scope), Chunk).values(), key=_chunk_place)
-            statements = sorted(by_id(self.stores.graph.find(Kind.STATEMENT, scope), Statement).values(), key=_place)
+            chunks = sorted(find_records(self.stores.graph, Chunk, scope=scope), key=_chunk_place)
+            statements = sorted(find_records(self.stores.graph, Statement, scope=scope), key=_place)
             return SourceDetails(source, _text(chunks), tuple(chunks), tuple(statements))
 
         return self._read(read, as_of=as_of)
 
 
 def _sources(reading: Reading, ids: Sequence[str]) -> Sequence[Source]:
-    return tuple(reading.records(Kind.SOURCE, ids, record_type=Source).values())
+    return tuple(reading.records(Source, ids).values())
 
 
 def _source(reading: Reading, name: str, *, is_history: bool) -> Source | None:
@@ -448,7 +443,7 @@ def _source(reading: Reading, name: str, *, is_history: bool) -> Source | None:
     graph, scope = reading.stores.graph, reading.scope
     uris = tuple(dict.fromkeys((name, full_name(name))))
     ids = [name, *(each for uri in uris for each in source_ids(scope.corpus, uri))]
-    sources = reading.records(Kind.SOURCE, ids, record_type=Source)
+    sources = reading.records(Source, ids)
     if not sources and is_history:  # the id of a version hashes its number, too
         versions = Scope(scope.corpus, _also(scope.where, In("uri", uris)), state=scope.state)
         sources = {name: shown(source) for name, source in by_id(graph.find(Kind.SOURCE, versions), Source).items()}
@@ -565,7 +560,7 @@ class Entities(Contents):
 
         def read(reading: Reading) -> EntityDetails:
             ids = [name, *entity_ids(reading.scope.corpus, name)]
-            entity = next(iter(reading.records(Kind.ENTITY, ids, record_type=Entity).values()), None)
+            entity = next(iter(reading.records(Entity, ids).values()), None)
             if entity is None:
                 raise UnknownNameError(
                     f"{name}: corpus {self.corpus!r} has no entity of this name; hlgraph entities lists them"
@@ -576,7 +571,7 @@ class Entities(Contents):
 
 
 def _entities(reading: Reading, ids: Sequence[str]) -> Sequence[Entity]:
-    return tuple(reading.records(Kind.ENTITY, ids, record_type=Entity).values())
+    return tuple(reading.records(Entity, ids).values())
 
 
 def _opened(reading: Reading, entity: Entity, part: slice) -> EntityDetails:
@@ -594,7 +589,7 @@ def _opened(reading: Reading, entity: Entity, part: slice) -> EntityDetails:
     beside = Counter(end for statement, end in mentions if statement in statements and end not in own)
     best = sorted(facts, key=lambda fact: (-len(said[fact]), fact))[part]
     nearest = sorted(beside, key=lambda end: (-beside[end], end))[part]
-    entities = reading.records(Kind.ENTITY, [*group, *nearest], record_type=Entity)
+    entities = reading.records(Entity, [*group, *nearest])
     return EntityDetails(
         entity,
         tuple(entities[name] for name in group if name != entity.id and name in entities),
@@ -640,14 +635,3 @@ def supported_fact(reading: Reading, name: str, *, part: slice) -> SupportedFact
     said = [statement for fact, statement in links(pulled, Relationship.SUPPORTS) if fact == name]
     opened = reading.supported(facts, {name: said[part]}, most=len(said))[0]
     return replace(opened, total=len(said))
-
-
-def fact_rows(reading: Reading, ids: Sequence[str]) -> Sequence[FactRow]:
-    """The facts of a page.
-
-    Parameters
-    ----------
-    reading : the corpus, and what may be seen of it
-    ids : ids of the facts
-    """
-    return reading.facts(ids)

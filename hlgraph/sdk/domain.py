@@ -17,12 +17,10 @@ from hlgraph.ingest.options import NO_CHAT, IngestOptions, chunker_of
 from hlgraph.ingest.run import samples_of, split_sources
 from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.executor import Executor
-from hlgraph.records import Chunk, Document, Domain, Kind, Source
+from hlgraph.records import Chunk, Document, Domain, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Scope, Stores, by_id, domain_of, domain_store
-
-__all__ = ["CorpusDomain", "Domain", "InferredDomain"]
+from hlgraph.stores.protocols import Scope, Stores, domain_of, domain_store, find_records, read_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +152,12 @@ class CorpusDomain:
                 f"there is no corpus {self.settings.corpus!r}; name sources to infer its domain from, or ingest something first"
             )
         sampler = Sampler[tuple[str, ChunkInput]]()
-        for chunk in graph.find(Kind.CHUNK, Scope(self.settings.corpus)):
-            if isinstance(chunk, Chunk):
-                shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
-                sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
+        for chunk in find_records(graph, Chunk, scope=Scope(self.settings.corpus)):
+            shown = ChunkInput(chunk.text, headings=chunk.headings, position=chunk.position)
+            sampler.add(chunk.text, (chunk.source_id, chunk.position), item=(chunk.source_id, shown))
         chosen = sampler.chosen()
         owners = sorted({name for name, _ in chosen})
-        sources = by_id(graph.records(Kind.SOURCE, owners, scope=Scope(self.settings.corpus)), Source)
+        sources = read_records(graph, Source, ids=owners, scope=Scope(self.settings.corpus))
         return [replace(item, title=sources[name].title, uri=sources[name].uri) for name, item in chosen]
 
 

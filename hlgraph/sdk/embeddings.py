@@ -54,6 +54,7 @@ from hlgraph.stores.protocols import (
     VectorSets,
     VectorStore,
     existing,
+    find_records,
     set_name,
 )
 
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from hlgraph.models.choose import AnyEmbedder, ChosenModels
     from hlgraph.progress import OnProgress
 
-__all__ = ["BuiltSet", "DroppedSet", "EmbeddingPlan", "EmbeddingSet", "Embeddings", "SwitchedSet", "VerifiedSet"]
 
 State: TypeAlias = Literal["current", "next", "previous"]
 """What a set is: the one that searches use, one that was built beside it, or the one that was current before."""
@@ -316,8 +316,7 @@ def _rows(stores: Stores, kind: Kind, corpus: str) -> Iterator[Row]:
     """The rows that a set should have for the records of a kind."""
     titles: dict[str, str] = {}
     if kind is Kind.CHUNK:
-        sources = stores.graph.find(Kind.SOURCE, Scope(corpus))
-        titles = {source.id: source.title for source in sources if isinstance(source, Source)}
+        titles = {source.id: source.title for source in find_records(stores.graph, Source, scope=Scope(corpus))}
     return indexed(stores.graph.find(kind, Scope(corpus)), titles)
 
 

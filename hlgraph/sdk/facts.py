@@ -18,16 +18,14 @@ from hlgraph.sdk.contents import (
     Contents,
     FactRow,
     Page,
+    Reading,
     SupportedFact,
     check_limit,
-    fact_rows,
     supported_fact,
 )
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing
+from hlgraph.stores.protocols import GraphStore, PullShape, Scope, by_id, existing, find_records
 from hlgraph.where import AnyWhere
-
-__all__ = ["Facts", "StoredFacts"]
 
 _FACTS_AT_ONCE = 5_000
 _IDS_AT_ONCE = 1_000
@@ -93,7 +91,7 @@ class Facts(Contents):
         ------
         UnknownNameError, WhereError, AccessError : see :meth:`hlgraph.sdk.contents.Sources.list`
         """
-        return self._page(Kind.FACT, fact_rows, where=where, limit=limit, after=after, as_of=as_of)
+        return self._page(Kind.FACT, Reading.facts, where=where, limit=limit, after=after, as_of=as_of)
 
     def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[FactRow]:
         """All facts, read page by page; see :meth:`hlgraph.sdk.contents.Sources.each`.
@@ -146,7 +144,7 @@ class Facts(Contents):
         graph, scope = self._graph(), Scope(self.corpus)
         with progress.step("read"):
             sources = by_id(graph.find(Kind.SOURCE, scope), Source)
-            facts = list(by_id(graph.find(Kind.FACT, scope), Fact).values())
+            facts = list(find_records(graph, Fact, scope=scope))
             supporting: dict[str, set[str]] = {}
             kinds = frozenset({Kind.FACT, Kind.STATEMENT})
             fact_ids = [item.id for item in facts]

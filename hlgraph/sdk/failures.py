@@ -26,12 +26,11 @@ from hlgraph.models.protocols import Completion
 from hlgraph.persist.assemble import Extracted, assemble
 from hlgraph.persist.compare import awaited_hash, complete, incomplete, is_same_extraction
 from hlgraph.persist.journal import persist, resume
-from hlgraph.records import Chunk, Extraction, Kind, Source
+from hlgraph.records import Chunk, Extraction, Kind, Source, group_by
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, domain_of
-
-__all__ = ["Failures", "Mending", "Quarantined"]
+from hlgraph.stores.batches import filled
+from hlgraph.stores.protocols import Scope, Stores, by_source, domain_of, read_records
 
 ACCEPTED, DROPPED = "accepted by hand", "dropped by hand"
 _FEWEST = 4  # minimum length of an abbreviated id
@@ -159,7 +158,7 @@ class Failures:
             mending.waiting = [entry for entry in wanted if entry not in stored]
             if stored:
                 self._check_model()
-            for batch in _batches(stored):
+            for batch in filled(stored, BATCH_CHARACTERS, measured=lambda entry: len(entry.chunk.text)):
                 with progress.step("extract", len(batch), unit="chunks"):
                     extractions = extractor.extract([entry.chunk for entry in batch])
                 pairs = list(zip(batch, extractions, strict=True))
@@ -291,8 +290,7 @@ class Failures:
         """The sources of these failures, and all their chunks."""
         names = sorted({entry.chunk.source for entry in entries})
         graph = self.stores.graph
-        records = graph.records(Kind.SOURCE, names, scope=Scope(self.settings.corpus))
-        sources = by_id(records, Source)
+        sources = read_records(graph, Source, ids=names, scope=Scope(self.settings.corpus))
         chunks = graph.find(Kind.CHUNK, Scope(self.settings.corpus, sources=tuple(sources))) if sources else ()
         return sources, by_source(chunks, Chunk)
 
@@ -301,9 +299,7 @@ class Failures:
         if not extracted:
             return
         sources, chunks = self._read([item.entry for item in extracted])
-        by_source: dict[str, list[_Solved]] = {}
-        for item in extracted:
-            by_source.setdefault(item.entry.chunk.source, []).append(item)
+        by_source = group_by(extracted, lambda item: item.entry.chunk.source)
         batch = [_extracted(sources[name], chunks[name], items) for name, items in sorted(by_source.items())]
         change = assemble(self.settings.corpus, batch)
         embedder = self.models.embedder_of(self.stores.graph.stats(self.settings.corpus, has_counts=False))
@@ -367,20 +363,6 @@ def _extracted(source: Source, chunks: Sequence[Chunk], extracted: Sequence[_Sol
     )
     state = incomplete(source.checksum) if is_lacking else complete(source.checksum)
     return Extracted.again(source, pairs, extractions=extractions, checksum=state)
-
-
-def _batches(entries: Sequence[Quarantined]) -> Iterator[list[Quarantined]]:
-    """Divide failures into batches of the size of an ingest batch."""
-    batch: list[Quarantined] = []
-    size = 0
-    for entry in entries:
-        batch.append(entry)
-        size += len(entry.chunk.text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _named(entries: Sequence[Quarantined], name: str, corpus: str) -> Quarantined:

@@ -29,10 +29,8 @@ from hlgraph.sdk.contents import Contents, FactRow, Reading, links
 from hlgraph.stores import files
 from hlgraph.stores.batches import batched
 from hlgraph.stores.migrate import running_version
-from hlgraph.stores.protocols import PullShape, Scope, by_id
+from hlgraph.stores.protocols import PullShape, Scope, find_records
 from hlgraph.where import AnyWhere
-
-__all__ = ["GraphFile", "GraphFiles", "GraphFormat"]
 
 GraphFormat: TypeAlias = Literal["graphml", "gexf", "parquet", "jsonld"]
 """The formats: of Gephi and networkx, of Gephi alone, of tables, and of RDF."""
@@ -149,7 +147,7 @@ def _ids(reading: Reading, kind: Kind) -> Iterator[Sequence[str]]:
 
 def _entities(reading: Reading) -> Iterator[Entity]:
     for ids in _ids(reading, Kind.ENTITY):
-        yield from reading.records(Kind.ENTITY, ids, record_type=Entity).values()
+        yield from reading.records(Entity, ids).values()
 
 
 def _facts(reading: Reading) -> Iterator[tuple[list[FactRow], dict[str, list[str]]]]:
@@ -166,10 +164,8 @@ def _facts(reading: Reading) -> Iterator[tuple[list[FactRow], dict[str, list[str
 def _edges(reading: Reading) -> Iterator[_Edge]:
     for facts, said in _facts(reading):
         wanted = sorted({name for names in said.values() for name in names})
-        statements = reading.records(Kind.STATEMENT, wanted, record_type=Statement)
-        sources = reading.records(
-            Kind.SOURCE, sorted({each.source_id for each in statements.values()}), record_type=Source
-        )
+        statements = reading.records(Statement, wanted)
+        sources = reading.records(Source, sorted({each.source_id for each in statements.values()}))
         for fact in facts:
             names = [name for name in said.get(fact.id, ()) if name in statements]
             uris = {sources[statements[name].source_id].uri for name in names if statements[name].source_id in sources}
@@ -182,11 +178,11 @@ def _parts(reading: Reading) -> Iterator[_Part]:
     for ids in _ids(reading, Kind.SOURCE):
         for some in batched(ids, _SOURCES_AT_ONCE):
             scope = Scope(name, sources=tuple(some), state=reading.scope.state)
-            statements = list(by_id(graph.find(Kind.STATEMENT, scope), Statement).values())
+            statements = list(find_records(graph, Statement, scope=scope))
             pulled = graph.pull([each.id for each in statements], _OF_STATEMENTS, scope=scope)
             yield _Part(
-                list(reading.records(Kind.SOURCE, some, record_type=Source).values()),
-                list(by_id(graph.find(Kind.CHUNK, scope), Chunk).values()),
+                list(reading.records(Source, some).values()),
+                list(find_records(graph, Chunk, scope=scope)),
                 statements,
                 links(pulled, Relationship.IN_CHUNK),
                 links(pulled, Relationship.MENTIONS),

@@ -19,8 +19,6 @@ from hlgraph.stores.protocols import Stores
 from hlgraph.text import ACL, groups_of
 from hlgraph.where import AnyWhere
 
-__all__ = ["Groups"]
-
 
 @checked
 @dataclass(frozen=True, slots=True)

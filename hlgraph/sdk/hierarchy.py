@@ -21,14 +21,12 @@ from hlgraph.models.accounts.budget import Budget, ExpectedCost
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import ChatModel, Embedder
 from hlgraph.progress import OnProgress
-from hlgraph.records import Community, Kind, Source, Summary
+from hlgraph.records import Community, Source, Summary
 from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.sdk.batches import planning_executor
 from hlgraph.settings import Settings
 from hlgraph.stores.derived import Run, Summarised, run_named
-from hlgraph.stores.protocols import Scope, Stores, existing
-
-__all__ = ["BuiltHierarchy", "FoundHierarchy", "Hierarchy", "HierarchyQuery"]
+from hlgraph.stores.protocols import Scope, Stores, existing, read_records
 
 SUMMARIES = ("auto", "chat", "extractive")
 
@@ -209,8 +207,7 @@ class Hierarchy:
 
     def _of_sources(self, items: Sequence[Summarised], k: int | None) -> tuple[tuple[Summary, str], ...]:
         about = sorted({item.source_id for item in items if item.source_id})
-        records = self.stores.graph.records(Kind.SOURCE, about, scope=Scope(self.corpus))
-        uris = {item.id: item.uri for item in records if isinstance(item, Source)}
-        pairs = [(item.summary, uris[item.source_id]) for item in items if item.source_id in uris]
+        sources = read_records(self.stores.graph, Source, ids=about, scope=Scope(self.corpus))
+        pairs = [(item.summary, sources[item.source_id].uri) for item in items if item.source_id in sources]
         pairs.sort(key=lambda pair: (pair[1], -pair[0].level, pair[0].id))
         return tuple(pairs[:k])

@@ -30,10 +30,8 @@ from hlgraph.records import Fact, Kind, Relationship, Source
 from hlgraph.sdk.arguments import checked
 from hlgraph.stores.batches import batched
 from hlgraph.stores.one_state import in_one_state
-from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, by_id
+from hlgraph.stores.protocols import CorpusStats, PullShape, Scope, Stores, find_records, read_records
 from hlgraph.where import BUILT_IN_FIELDS, Where
-
-__all__ = ["ChangeSet", "CorpusDiff", "History", "Said", "SourceVersion"]
 
 
 class SourceVersion(NamedTuple):
@@ -239,8 +237,8 @@ class History:
     def _instants(self) -> dict[int, str]:
         """When each change set was recorded, by the version of the corpus after it."""
         instants: dict[int, str] = {}
-        records = self.stores.graph.find(Kind.SOURCE, Scope(history_of(self.corpus), ANY_MOMENT))
-        for values in (version.metadata for version in by_id(records, Source).values()):
+        versions = find_records(self.stores.graph, Source, scope=Scope(history_of(self.corpus), ANY_MOMENT))
+        for values in (version.metadata for version in versions):
             for number, at in ((values.get(VERSION_FROM), values[FROM]), (values.get(VERSION_TO), values.get(TO))):
                 if number is not None:
                     key = int(str(number))
@@ -271,7 +269,7 @@ def counts_at(stores: Stores, corpus: str, *, as_of: AsOf) -> CorpusStats:
             facts.update(str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT))
         records = {kind: len(some) for kind, some in ids.items()}
         records |= {Kind.FACT: len(facts), Kind.ENTITY: len(graph.entities(scope))}
-        sources = by_id(graph.records(Kind.SOURCE, ids[Kind.SOURCE], scope=scope), Source).values()
+        sources = read_records(graph, Source, ids=ids[Kind.SOURCE], scope=scope).values()
         fields = {field for source in sources for field in shown(source).metadata}
         known = {field: kinds for field, kinds in stored.fields.items() if field in fields | BUILT_IN_FIELDS}
         return CorpusStats(
@@ -297,7 +295,7 @@ def _shown(source: Source) -> SourceVersion:
 
 def _compared(stores: Stores, name: str, moments: Sequence[Where]) -> CorpusDiff:
     old, new = (
-        _Side(where, {s.uri: s.id for s in by_id(stores.graph.find(Kind.SOURCE, Scope(name, where)), Source).values()})
+        _Side(where, {s.uri: s.id for s in find_records(stores.graph, Source, scope=Scope(name, where))})
         for where in moments
     )
     gone, come = (
@@ -325,5 +323,5 @@ def _facts(stores: Stores, name: str, ids: set[str], *, absent: Where) -> tuple[
     """The facts in words that no source asserts at the other moment."""
     wanted = sorted(ids)
     asserted = {record.id for record in stores.graph.records(Kind.FACT, wanted, scope=Scope(name, absent))}
-    records = stores.graph.records(Kind.FACT, [one for one in wanted if one not in asserted], scope=Scope(name))
-    return tuple(sorted({record.text for record in records if isinstance(record, Fact)}))
+    facts = read_records(stores.graph, Fact, ids=[one for one in wanted if one not in asserted], scope=Scope(name))
+    return tuple(sorted({fact.text for fact in facts.values()}))

@@ -20,8 +20,8 @@ from hlgraph.models.accounts.budget import Budget
 from hlgraph.models.executor import Executor
 from hlgraph.persist.journal import finish
 from hlgraph.progress import OnProgress
-from hlgraph.records import Entity, Kind
-from hlgraph.resolve.candidates import Candidate, CandidateQuery, Candidates, find_candidates
+from hlgraph.records import Entity
+from hlgraph.resolve.candidates import CandidateQuery, Candidates, find_candidates
 from hlgraph.resolve.decide import (
     RULE,
     Asked,
@@ -35,9 +35,17 @@ from hlgraph.resolve.decide import (
 )
 from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.settings import Settings
-from hlgraph.stores.protocols import Decider, Decision, MergeStore, Scope, Stores, Verdict, by_id, existing, grouped
-
-__all__ = ["Candidate", "CandidateQuery", "Candidates", "FoundMerges", "Group", "JudgedMerges", "Merges"]
+from hlgraph.stores.protocols import (
+    Decider,
+    Decision,
+    MergeStore,
+    Scope,
+    Stores,
+    Verdict,
+    existing,
+    grouped,
+    read_records,
+)
 
 BY = ("auto", "chat", "rules")
 
@@ -376,7 +384,7 @@ class Merges:
             return settled
 
     def _entities(self, ids: Iterable[str]) -> dict[str, Entity]:
-        return by_id(self.stores.graph.records(Kind.ENTITY, sorted(ids), scope=Scope(self.corpus)), Entity)
+        return read_records(self.stores.graph, Entity, ids=sorted(ids), scope=Scope(self.corpus))
 
     def _find(self, names: Iterable[str]) -> dict[str, Entity]:
         """Entities by the caller's names for them: ids or names."""

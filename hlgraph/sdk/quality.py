@@ -21,11 +21,11 @@ from hlgraph.ids import checksum
 from hlgraph.ingest.delete import filtered, named, sources_of
 from hlgraph.models.accounts.budget import Budget, Usage
 from hlgraph.models.executor import Executor
-from hlgraph.records import Chunk, Kind, Source, Statement
+from hlgraph.records import Chunk, Kind, Source, Statement, group_by
 from hlgraph.sdk.arguments import checked
 from hlgraph.settings import Settings
 from hlgraph.stores.batches import batched
-from hlgraph.stores.protocols import Scope, Stores, by_id, by_source, existing
+from hlgraph.stores.protocols import Scope, Stores, by_source, existing, find_records, read_records
 from hlgraph.text import BlockKind, block_sentences, blocks, content_words
 
 if TYPE_CHECKING:
@@ -187,8 +187,6 @@ def _words_of(
             made_from[home] = made_from.get(home, frozenset()) | words
     return of_chunk, made_from
 
-
-__all__ = ["JUDGES", "Coverage", "Faithfulness", "Offender", "Quality"]
 
 JUDGES = ("auto", "model", "words")
 SHARE = 0.5
@@ -412,19 +410,18 @@ class Quality:
 
         def keyed() -> Iterator[tuple[str, str, Statement]]:
             nonlocal count
-            for record in self.stores.graph.find(Kind.STATEMENT, Scope(self.settings.corpus)):
-                if isinstance(record, Statement):
-                    count += 1
-                    yield checksum(str(seed), record.id), record.id, record
+            for statement in find_records(self.stores.graph, Statement, scope=Scope(self.settings.corpus)):
+                count += 1
+                yield checksum(str(seed), statement.id), statement.id, statement
 
         statements = [item for _, _, item in heapq.nsmallest(size, keyed())]
         chunks: dict[str, Chunk] = {}
         scope = Scope(self.settings.corpus)
         names = sorted({item.chunk_id for item in statements})
         for part in batched(names, _CHUNKS_AT_ONCE):
-            chunks |= by_id(self.stores.graph.records(Kind.CHUNK, part, scope=scope), Chunk)
+            chunks |= read_records(self.stores.graph, Chunk, ids=part, scope=scope)
         owners = sorted({item.source_id for item in statements})
-        sources = by_id(self.stores.graph.records(Kind.SOURCE, owners, scope=scope), Source)
+        sources = read_records(self.stores.graph, Source, ids=owners, scope=scope)
         # A change that another process publishes in between may take a statement away; then it is not in the sample.
         sampled = [
             _Sampled(item, chunks[item.chunk_id], sources[item.source_id])
@@ -436,9 +433,7 @@ class Quality:
 
 def _by_model(judge: ChatJudge, chosen: Sequence[_Sampled]) -> tuple[list[Offender], list[Offender]]:
     """The inaccurate statements of a sample, and those without a usable verdict, by a chat model."""
-    groups: dict[str, list[_Sampled]] = {}
-    for sampled in chosen:
-        groups.setdefault(sampled.chunk.id, []).append(sampled)
+    groups = group_by(chosen, lambda sampled: sampled.chunk.id)
     asked: list[tuple[ChunkInput, list[str]]] = []
     for items in groups.values():
         _, chunk, source = items[0]

@@ -30,7 +30,18 @@ from hlgraph.records import Chunk, Entity, Fact, Kind, Record, Relationship, Sou
 from hlgraph.resolve.candidates import least_synonym, synonyms
 from hlgraph.stores.batches import batched
 from hlgraph.stores.open import Opened
-from hlgraph.stores.protocols import AlteredRecord, PullShape, Row, Scope, Stores, VectorBatch, by_id, by_source
+from hlgraph.stores.protocols import (
+    AlteredRecord,
+    PullShape,
+    Row,
+    Scope,
+    Stores,
+    VectorBatch,
+    by_id,
+    by_source,
+    find_records,
+    read_records,
+)
 
 KINDS_IN_BOTH = (Kind.SOURCE, Kind.CHUNK, Kind.STATEMENT, Kind.TOPIC, Kind.ENTITY)
 """The kinds that both stores hold; of sources the vector store holds descriptions."""
@@ -223,8 +234,8 @@ def untrue_records(
 def _names_of_facts(records: Sequence[Record], corpus: str, stores: Stores) -> dict[str, str]:
     facts = [item for item in records if isinstance(item, Fact)]
     wanted = {name for item in facts for name in (item.subject_id, item.object_id) if name}
-    entities = stores.graph.records(Kind.ENTITY, sorted(wanted), scope=Scope(corpus))
-    return {entity.id: entity.name for entity in entities if isinstance(entity, Entity)}
+    entities = read_records(stores.graph, Entity, ids=sorted(wanted), scope=Scope(corpus))
+    return {name: entity.name for name, entity in entities.items()}
 
 
 def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str = "") -> Iterator[Row]:
@@ -245,12 +256,11 @@ def rows_of(records: Sequence[Record], corpus: str, *, stores: Stores, step: str
 def _damaged(corpus: str, stores: Stores) -> list[Source]:
     """Sources that are marked, or whose chunks are not numbered without a gap: a chunk was lost."""
     places: dict[str, set[int]] = {}
-    for record in stores.graph.find(Kind.CHUNK, Scope(corpus)):
-        if isinstance(record, Chunk):
-            places.setdefault(record.source_id, set()).add(record.position)
+    for chunk in find_records(stores.graph, Chunk, scope=Scope(corpus)):
+        places.setdefault(chunk.source_id, set()).add(chunk.position)
     lost = {source for source, positions in places.items() if positions != set(range(len(positions)))}
-    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source)
-    return [item for item in sources.values() if item.id in lost or is_damaged(item.checksum)]
+    sources = find_records(stores.graph, Source, scope=Scope(corpus))
+    return [source for source in sources if source.id in lost or is_damaged(source.checksum)]
 
 
 def mend(corpus: str, *, stores: Stores, extractor: Extractor, embedder: Embedder) -> tuple[Drift, Drift]:
@@ -337,7 +347,7 @@ def _mend_records(corpus: str, lost: set[str], *, stores: Stores, extractor: Ext
 
 
 def _chunks(names: Sequence[str], corpus: str, stores: Stores) -> list[Chunk]:
-    return [item for item in stores.graph.records(Kind.CHUNK, names, scope=Scope(corpus)) if isinstance(item, Chunk)]
+    return list(read_records(stores.graph, Chunk, ids=names, scope=Scope(corpus)).values())
 
 
 def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: Stores) -> set[str]:
@@ -352,7 +362,7 @@ def _chunks_saying(statements: set[str], facts: set[str], corpus: str, stores: S
 
 def _link_again(entities: Sequence[str], corpus: str, stores: Stores) -> None:
     """Write the SYNONYM links of entities with altered links again, from the vectors."""
-    records = by_id(stores.graph.records(Kind.ENTITY, entities, scope=Scope(corpus)), Entity)
+    records = read_records(stores.graph, Entity, ids=entities, scope=Scope(corpus))
     names = {name: ids.normalise_name(entity.name) for name, entity in records.items()}
     links = _synonyms(names, corpus, stores)
     if links:
@@ -446,7 +456,7 @@ def _mark(corpus: str, stores: Stores, sources: Collection[str], *, change: Chan
     sources : ids of sources to mark besides those that lost a chunk
     change : a change to write together with the marks
     """
-    doubted = by_id(stores.graph.records(Kind.SOURCE, sorted(sources), scope=Scope(corpus)), Source)
+    doubted = read_records(stores.graph, Source, ids=sorted(sources), scope=Scope(corpus))
     doubted |= {source.id: source for source in _damaged(corpus, stores)}
     wrong = [doubted[name] for name in sorted(doubted) if not is_damaged(doubted[name].checksum)]
     if not wrong and not change.removed_chunks and not change.doubted:
@@ -481,7 +491,7 @@ def _topics_about(lost: set[str], corpus: str, stores: Stores) -> set[str]:
 def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, embedder: Embedder) -> None:
     """Write the rows of topics, after those of all statements."""
     for part in batched(names, _BATCH):
-        topics = by_id(stores.graph.records(Kind.TOPIC, part, scope=Scope(corpus)), Topic)
+        topics = read_records(stores.graph, Topic, ids=part, scope=Scope(corpus))
         if topics:
             change = ids.content_id("repair", corpus, Kind.TOPIC, *part)
             block = embed_topics(list(topics.values()), corpus, embedder=embedder, stores=stores)
@@ -490,5 +500,5 @@ def _embed_topics_again(names: Sequence[str], corpus: str, *, stores: Stores, em
 
 def _titles(records: Sequence[Record], corpus: str, *, stores: Stores) -> dict[str, str]:
     wanted = sorted({item.source_id for item in records if isinstance(item, Chunk | Statement | Topic)})
-    sources = by_id(stores.graph.records(Kind.SOURCE, wanted, scope=Scope(corpus)), Source)
+    sources = read_records(stores.graph, Source, ids=wanted, scope=Scope(corpus))
     return {name: source.title for name, source in sources.items()}

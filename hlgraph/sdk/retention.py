@@ -13,17 +13,16 @@ from hlgraph.ingest.delete import filtered, full_name, named, sources_of
 from hlgraph.ingest.receipts import Receipt, joined, read_receipts, retention_of
 from hlgraph.persist.journal import resume
 from hlgraph.read import is_covered
-from hlgraph.records import Kind, Source
+from hlgraph.records import Source
 from hlgraph.sdk.arguments import checked, checking, parsed
 from hlgraph.stores.batches import batched
 from hlgraph.stores.derived import Hold
-from hlgraph.stores.protocols import Scope, Stores, by_id, existing
+from hlgraph.stores.protocols import Scope, Stores, existing, read_records
 from hlgraph.where import to_text
 
 if TYPE_CHECKING:
     from hlgraph.where import AnyWhere
 
-__all__ = ["Hold", "Holds", "Receipt", "Receipts", "VerifiedReceipts", "verify_receipts"]
 
 _LONGEST = 200
 _LOOKED_UP = 5_000
@@ -201,6 +200,6 @@ class Receipts:
         returned = [
             name
             for part in batched(ids, _LOOKED_UP)
-            for name in by_id(self.stores.graph.records(Kind.SOURCE, part, scope=Scope(self.corpus)), Source)
+            for name in read_records(self.stores.graph, Source, ids=part, scope=Scope(self.corpus))
         ]
         return VerifiedReceipts(receipts, tuple(returned), 0 if is_joined else last.number - receipts[-1].number)

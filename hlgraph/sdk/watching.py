@@ -22,8 +22,6 @@ from hlgraph.read.discover import Input, discover, is_s3, source_uri
 from hlgraph.read.s3 import objects, place_of
 from hlgraph.sdk.client import HLGraph
 
-__all__ = ["WatchEvent", "watch"]
-
 _TICK = 500  # milliseconds without a change after which it is looked whether to stop, or to try again
 _AGAIN = 5.0  # seconds before what a store did not take is tried again
 _LOWEST, _HIGHEST = 0.05, 3_600.0

@@ -132,7 +132,6 @@ ROUTES: Final = (
     Route(
         method="POST",
         path="/chat/completions",
-        run=lambda _: None,
         about="Answer the last message of a conversation, as OpenAI does.",
         gives=Completion,
         takes=ChatAsked,
@@ -142,12 +141,11 @@ ROUTES: Final = (
     Route(
         method="GET",
         path="/models",
-        run=lambda _: None,
         about="Corpora, and their strategies, as models.",
         gives=Models,
         tag="openai",
     ),
-    Route(method="GET", path="/models/{model:path}", run=lambda _: None, about="A model.", gives=Model, tag="openai"),
+    Route(method="GET", path="/models/{model:path}", about="A model.", gives=Model, tag="openai"),
 )
 
 

@@ -15,15 +15,15 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import filelock
 import msgspec
 
 from hlgraph.errors import BusyError, HLGraphError, InputError, StoreUnavailableError, UnknownNameError
-from hlgraph.progress import OnProgress, Progress
+from hlgraph.progress import Progress
 from hlgraph.serve.access import StateFile, now, stored_at
 from hlgraph.serve.shapes import Job, Problem, problem_of
 from hlgraph.stores import files
@@ -36,13 +36,6 @@ _NOTE_SECONDS: Final = 0.3  # between two notes of the progress of a job
 _STOP_SECONDS: Final = 5.0  # that the jobs have to end when the server stops
 _LOOK_SECONDS: Final = 0.5  # between two looks for jobs of other processes
 _COLUMNS = "id, corpus, state, created, updated, attempts, progress, report, problem"
-
-
-class Run(Protocol):
-    """Does the work of a job, whose files are in a folder, and returns the report."""
-
-    def __call__(self, job: Job, folder: Path, *, on_progress: OnProgress) -> Mapping[str, Any]:
-        """See :meth:`hlgraph.serve.service.Ingests.run_job`."""
 
 
 class Once(NamedTuple):
@@ -361,11 +354,11 @@ class Runner(threading.Thread):
     Parameters
     ----------
     jobs : the jobs
-    run : does the work of one
+    run : does the work of one, see :meth:`hlgraph.serve.service.Ingests.run_job`
     lanes : jobs that run at once, each in a corpus of its own
     """
 
-    def __init__(self, jobs: JobList, run: Run, *, lanes: int) -> None:
+    def __init__(self, jobs: JobList, run: Callable[..., Mapping[str, Any]], *, lanes: int) -> None:
         super().__init__(name="hlgraph-jobs", daemon=True)
         self._jobs = jobs
         self._work = run

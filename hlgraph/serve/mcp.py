@@ -15,9 +15,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -403,224 +414,7 @@ class Call(NamedTuple, Generic[Asked]):
         return own[0] if len(own) == 1 else self.service.graph.corpus
 
 
-def _corpora(call: Call[Budgeted]) -> CorporaShown:
-    names = [corpus.name for corpus in call.service.corpora(call.who).corpora]
-    shown = call.budget.fit(names)
-    return CorporaShown(corpora=shown, note=call.budget.note(len(shown), len(names), what="corpora"))
-
-
-def _search(call: Call[Search]) -> FoundShown:
-    asked = call.asked
-    result = call.service.search(
-        call.who,
-        call.corpus,
-        asked=shapes.SearchAsked(
-            question=asked.question,
-            strategy=asked.strategy,
-            where=asked.where or None,
-            as_of=asked.as_of or None,
-            k=asked.k,
-        ),
-    )
-    shown = call.budget.fit(_evidence(piece) for piece in result.evidence[asked.skip :])
-    end, total = asked.skip + len(shown), len(result.evidence)
-    note = call.budget.note(len(shown), total - asked.skip, what="pieces of evidence", how=f"skip={end}, k={asked.k}")
-    return FoundShown(evidence=shown, total=total, strategy=result.plan.strategy, note=note)
-
-
-def _answer(call: Call[Answer]) -> AnswerShown:
-    asked = call.asked
-    question = shapes.AnswerAsked(
-        question=asked.question,
-        strategy=asked.strategy,
-        where=asked.where or None,
-        as_of=asked.as_of or None,
-        mode="report" if asked.report else "short",
-    )
-    answered = _answered(call, question)
-    budget = call.budget
-    uncovered = budget.charge(answered.uncovered)
-    text, note = answered.answer, ""
-    if not budget.fit([text]):
-        sentences = budget.fit(sentence.text for sentence in answered.sentences)
-        text = " ".join(sentences)
-        note = budget.note(len(sentences), len(answered.sentences), what="sentences")
-    citations = budget.fit(map(_evidence, answered.citations))
-    note = "; ".join(filter(None, (note, budget.note(len(citations), len(answered.citations), what="citations"))))
-    return AnswerShown(
-        answer=text, is_supported=answered.is_supported, citations=citations, uncovered=uncovered, note=note
-    )
-
-
-def _answered(call: Call[Answer], asked: shapes.AnswerAsked) -> shapes.Answered:
-    """The answer, with progress on the way; an abandoned call ends at its next event."""
-    is_writing = False
-    with closing(call.service.answer_events(call.who, call.corpus, asked=asked)) as events:  # type: ignore[type-var]
-        for event in events:
-            if call.is_gone.is_set():
-                break
-            if isinstance(event.data, shapes.Plan):
-                call.note(f"evidence by {event.data.strategy}")
-            elif event.name == "text" and not is_writing:
-                is_writing = True
-                call.note("writing")
-            elif isinstance(event.data, shapes.Answered):
-                return event.data
-    raise DeadlineError("the answer was abandoned; ask again")
-
-
-def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
-    asked, budget = call.asked, call.budget
-    source = call.service.records.source(
-        call.who, call.corpus, id=asked.source, asked=shapes.SourceAsked(as_of=asked.as_of or None)
-    )
-    named = budget.charge(source.source)
-    wanted = [chunk for chunk in source.chunks if chunk.end > asked.start]
-    passages = budget.fit(
-        PassageShown(text=chunk.text, start=chunk.start, end=chunk.end, page=chunk.page, headings=chunk.headings)
-        for chunk in wanted
-    )
-    rest = wanted[len(passages) :]
-    how = f"start={rest[0].start}" if rest else ""
-    note = budget.note(len(passages), len(wanted), what="passages from there on", how=how)
-    return PassagesShown(source=named, passages=passages, total=len(source.chunks), note=note)
-
-
-def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
-    asked = call.asked
-    listed = call.service.records.entities(
-        call.who,
-        call.corpus,
-        asked=shapes.EntitiesAsked(name=asked.name, after=asked.after or None, where=asked.where or None),
-    )
-    shown = call.budget.fit(map(_entity, listed.entities))
-    after = listed.after
-    if len(shown) < len(listed.entities):
-        after = shown[-1].id if shown else asked.after or None
-    note = call.budget.note(len(shown), len(listed.entities), what="entities", how=f"after={after}")
-    return EntitiesShown(
-        entities=shown, after=after, note=note or (f"more may follow: ask with after={after}" if after else "")
-    )
-
-
-def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
-    asked, budget = call.asked, call.budget
-    details = call.service.records.entity(
-        call.who, call.corpus, id=asked.entity, asked=shapes.OpenAsked(where=asked.where or None, limit=asked.limit)
-    )
-    entity = budget.charge(_entity(details.entity))
-    neighbours = budget.fit(
-        (NeighbourShown(entity=_entity(near.entity), statements=near.statements) for near in details.neighbours),
-        share=0.5,
-    )
-    facts = budget.fit(map(_fact, details.facts))
-    is_cut = len(neighbours) < len(details.neighbours) or len(facts) < len(details.facts)
-    most = min(1_000, max(details.neighbour_count, details.fact_count))
-    how = "" if is_cut else f"limit={most}"
-    notes = [
-        budget.note(len(neighbours), details.neighbour_count, what="neighbours", how=how),
-        budget.note(len(facts), details.fact_count, what="facts", how=how),
-        "the counts are lower bounds" if details.is_cut else "",
-    ]
-    return NeighboursShown(
-        entity=entity,
-        neighbours=neighbours,
-        facts=facts,
-        neighbour_count=details.neighbour_count,
-        fact_count=details.fact_count,
-        note="; ".join(filter(None, notes)),
-    )
-
-
-def _path(call: Call[Path]) -> PathShown:
-    asked, budget = call.asked, call.budget
-    result = call.service.records.path(
-        call.who,
-        call.corpus,
-        asked=shapes.PathAsked(start=asked.start, end=asked.end, hops=asked.hops, where=asked.where or None),
-    )
-    entities = budget.fit(map(_entity, result.entities), share=0.5)
-    facts = budget.fit(map(_fact, result.facts))
-    notes = [
-        budget.note(len(entities), len(result.entities), what="entities"),
-        budget.note(len(facts), len(result.facts), what="facts"),
-        "" if result.entities else f"no path of at most {asked.hops} facts leads from one to the other",
-        "" if result.is_complete else "not every fact was looked at",
-    ]
-    return PathShown(entities=entities, facts=facts, note="; ".join(filter(None, notes)))
-
-
-def _ingest(call: Call[Ingest]) -> shapes.Job:
-    """Start a job, or look at one."""
-    service, who, asked = call.service, call.who, call.asked
-    if asked.job:
-        return service.ingests.find(who, asked.job)
-    given = shapes.IngestAsked(documents=asked.documents, paths=asked.paths, options=asked.options)
-    with service.jobs.incoming() as folder:
-        return service.ingests.start(who, call.corpus, asked=given, folder=folder)
-
-
-def _ingested(job: shapes.Job, budget: Budget) -> IngestShown:
-    """What became of a job. Raises InputError for one that failed."""
-    if job.problem is not None:
-        raise InputError(f"job {job.id} {job.state}: {job.problem['detail']}")
-    report = job.report or {}
-    failures = [*report.get("failed", ()), *report.get("problems", ())]
-    failed = budget.fit(failures)
-    note = budget.note(len(failed), len(failures), what="failures")
-    if not job.is_over:
-        note = f"the job goes on: ask with job={job.id}"
-    return IngestShown(job=job.id, state=job.state, sources=report.get("sources", {}), failed=failed, note=note)
-
-
-def _step(job: shapes.Job) -> str:
-    """The progress of a job in words.
-
-    Examples
-    --------
-    >>> _step(shapes.Job(id="5c1e", corpus="news", state="queued", created="", updated=""))
-    'queued'
-    """
-    progress = job.progress or {}
-    if job.is_over or not progress:
-        return job.state
-    total = progress.get("total")
-    return f"{progress['step']}: {progress['done']:,}" + ("" if total is None else f" of {total:,}")
-
-
-def _evidence(piece: shapes.Piece) -> EvidenceShown:
-    return EvidenceShown(
-        number=piece.number,
-        text=piece.text,
-        uri=piece.source.uri,
-        start=piece.start,
-        end=piece.end,
-        title=piece.source.title,
-        page=piece.page,
-        headings=piece.headings,
-        metadata=piece.source.metadata,
-        is_stale=piece.is_stale,
-    )
-
-
-def _entity(entity: shapes.EntityNamed) -> EntityShown:
-    names = tuple(name for name in entity.names if name != entity.name)
-    return EntityShown(id=entity.id, name=entity.name, kind=entity.kind, names=names)
-
-
-def _fact(fact: shapes.FactOpened) -> FactShown:
-    return FactShown(
-        text=fact.fact.text,
-        statements=tuple(
-            StatementShown(
-                text=said.text, start=said.start, end=said.end, uri="" if said.source is None else said.source.uri
-            )
-            for said in fact.statements
-        ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A tool: its name, what it is for, what it takes and gives, and its call of the service.
 
@@ -658,80 +452,237 @@ class Tool:
         )
 
 
+TOOLS: Final[list[Tool]] = []
+"""The tools, in the order in which agents see them."""
+
+
+_Run = TypeVar("_Run", bound=Callable[[Call[Any]], Shown | shapes.Job])
+
+
+def _tool(title: str, about: str, **others: Any) -> Callable[[_Run], _Run]:
+    """Make a call a tool of the same name, which takes and gives what the types of the call say."""
+
+    def add(run: _Run) -> _Run:
+        name, hints = getattr(run, "__name__", "").removeprefix("_"), get_type_hints(run)
+        tool = Tool(name, title, about, takes=get_args(hints["call"])[0], gives=hints["return"], run=run)
+        TOOLS.append(replace(tool, **others))
+        return run
+
+    return add
+
+
+@_tool(
+    "Find evidence",
+    "Find the pieces of text that answer a question, best first, each with its source and its characters there.",
+)
+def _search(call: Call[Search]) -> FoundShown:
+    asked = call.asked
+    result = call.service.search(
+        call.who,
+        call.corpus,
+        asked=shapes.shaped(shapes.SearchAsked, asked, where=asked.where or None, as_of=asked.as_of or None),
+    )
+    shown = call.budget.fit(_evidence(piece) for piece in result.evidence[asked.skip :])
+    end, total = asked.skip + len(shown), len(result.evidence)
+    note = call.budget.note(len(shown), total - asked.skip, what="pieces of evidence", how=f"skip={end}, k={asked.k}")
+    return FoundShown(evidence=shown, total=total, strategy=result.plan.strategy, note=note)
+
+
+@_tool(
+    "Answer with citations",
+    "Answer a question from the documents, with numbered citations that are checked against their evidence.",
+)
+def _answer(call: Call[Answer]) -> AnswerShown:
+    asked = call.asked
+    mode = "report" if asked.report else "short"
+    question = shapes.shaped(shapes.AnswerAsked, asked, where=asked.where or None, as_of=asked.as_of or None, mode=mode)
+    answered = _answered(call, question)
+    budget = call.budget
+    uncovered = budget.charge(answered.uncovered)
+    text, note = answered.answer, ""
+    if not budget.fit([text]):
+        sentences = budget.fit(sentence.text for sentence in answered.sentences)
+        text = " ".join(sentences)
+        note = budget.note(len(sentences), len(answered.sentences), what="sentences")
+    citations = budget.fit(map(_evidence, answered.citations))
+    note = "; ".join(filter(None, (note, budget.note(len(citations), len(answered.citations), what="citations"))))
+    return AnswerShown(
+        answer=text, is_supported=answered.is_supported, citations=citations, uncovered=uncovered, note=note
+    )
+
+
+def _answered(call: Call[Answer], asked: shapes.AnswerAsked) -> shapes.Answered:
+    """The answer, with progress on the way; an abandoned call ends at its next event."""
+    is_writing = False
+    with closing(call.service.answer_events(call.who, call.corpus, asked=asked)) as events:  # type: ignore[type-var]
+        for event in events:
+            if call.is_gone.is_set():
+                break
+            if isinstance(event.data, shapes.Plan):
+                call.note(f"evidence by {event.data.strategy}")
+            elif event.name == "text" and not is_writing:
+                is_writing = True
+                call.note("writing")
+            elif isinstance(event.data, shapes.Answered):
+                return event.data
+    raise DeadlineError("the answer was abandoned; ask again")
+
+
+@_tool("Read a source", "Read a source from a character on, to see a piece of evidence in its context.")
+def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
+    asked, budget = call.asked, call.budget
+    source = call.service.records.source(
+        call.who, call.corpus, id=asked.source, asked=shapes.SourceAsked(as_of=asked.as_of or None)
+    )
+    named = budget.charge(source.source)
+    wanted = [chunk for chunk in source.chunks if chunk.end > asked.start]
+    passages = budget.fit(shapes.shaped(PassageShown, chunk) for chunk in wanted)
+    rest = wanted[len(passages) :]
+    how = f"start={rest[0].start}" if rest else ""
+    note = budget.note(len(passages), len(wanted), what="passages from there on", how=how)
+    return PassagesShown(source=named, passages=passages, total=len(source.chunks), note=note)
+
+
+@_tool("Find an entity", "Find people, places and things by words of their name.")
+def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
+    asked = call.asked
+    listed = call.service.records.entities(
+        call.who,
+        call.corpus,
+        asked=shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None),
+    )
+    shown = call.budget.fit(map(_entity, listed.entities))
+    after = listed.after
+    if len(shown) < len(listed.entities):
+        after = shown[-1].id if shown else asked.after or None
+    note = call.budget.note(len(shown), len(listed.entities), what="entities", how=f"after={after}")
+    return EntitiesShown(
+        entities=shown, after=after, note=note or (f"more may follow: ask with after={after}" if after else "")
+    )
+
+
+@_tool(
+    "Facts around an entity",
+    "The facts about an entity with their sources, and the entities that are mentioned together with it.",
+)
+def _neighbours(call: Call[Neighbours]) -> NeighboursShown:
+    asked, budget = call.asked, call.budget
+    details = call.service.records.entity(
+        call.who, call.corpus, id=asked.entity, asked=shapes.OpenAsked(where=asked.where or None, limit=asked.limit)
+    )
+    entity = budget.charge(_entity(details.entity))
+    neighbours = budget.fit(
+        (shapes.shaped(NeighbourShown, near, entity=_entity(near.entity)) for near in details.neighbours),
+        share=0.5,
+    )
+    facts = budget.fit(map(_fact, details.facts))
+    is_cut = len(neighbours) < len(details.neighbours) or len(facts) < len(details.facts)
+    most = min(1_000, max(details.neighbour_count, details.fact_count))
+    how = "" if is_cut else f"limit={most}"
+    notes = [
+        budget.note(len(neighbours), details.neighbour_count, what="neighbours", how=how),
+        budget.note(len(facts), details.fact_count, what="facts", how=how),
+        "the counts are lower bounds" if details.is_cut else "",
+    ]
+    note = "; ".join(filter(None, notes))
+    return shapes.shaped(NeighboursShown, details, entity=entity, neighbours=neighbours, facts=facts, note=note)
+
+
+@_tool("Path between two entities", "The facts that lead from one entity to another: a shortest path.")
+def _path(call: Call[Path]) -> PathShown:
+    asked, budget = call.asked, call.budget
+    result = call.service.records.path(
+        call.who,
+        call.corpus,
+        asked=shapes.shaped(shapes.PathAsked, asked, where=asked.where or None),
+    )
+    entities = budget.fit(map(_entity, result.entities), share=0.5)
+    facts = budget.fit(map(_fact, result.facts))
+    notes = [
+        budget.note(len(entities), len(result.entities), what="entities"),
+        budget.note(len(facts), len(result.facts), what="facts"),
+        "" if result.entities else f"no path of at most {asked.hops} facts leads from one to the other",
+        "" if result.is_complete else "not every fact was looked at",
+    ]
+    return PathShown(entities=entities, facts=facts, note="; ".join(filter(None, notes)))
+
+
+@_tool("List the corpora", "The corpora that you may ask.")
+def _corpora(call: Call[Budgeted]) -> CorporaShown:
+    names = [corpus.name for corpus in call.service.corpora(call.who).corpora]
+    shown = call.budget.fit(names)
+    return CorporaShown(corpora=shown, note=call.budget.note(len(shown), len(names), what="corpora"))
+
+
+@_tool(
+    "Ingest documents",
+    "Add documents to a corpus; a later document of the same uri replaces the earlier one. It waits for the end.",
+    gives=IngestShown,
+    is_write=True,
+)
+def _ingest(call: Call[Ingest]) -> shapes.Job:
+    """Start a job, or look at one."""
+    service, who, asked = call.service, call.who, call.asked
+    if asked.job:
+        return service.ingests.find(who, asked.job)
+    given = shapes.shaped(shapes.IngestAsked, asked)
+    with service.jobs.incoming() as folder:
+        return service.ingests.start(who, call.corpus, asked=given, folder=folder)
+
+
+def _ingested(job: shapes.Job, budget: Budget) -> IngestShown:
+    """What became of a job. Raises InputError for one that failed."""
+    if job.problem is not None:
+        raise InputError(f"job {job.id} {job.state}: {job.problem['detail']}")
+    report = job.report or {}
+    failures = [*report.get("failed", ()), *report.get("problems", ())]
+    failed = budget.fit(failures)
+    note = budget.note(len(failed), len(failures), what="failures")
+    if not job.is_over:
+        note = f"the job goes on: ask with job={job.id}"
+    return IngestShown(job=job.id, state=job.state, sources=report.get("sources", {}), failed=failed, note=note)
+
+
+def _step(job: shapes.Job) -> str:
+    """The progress of a job in words.
+
+    Examples
+    --------
+    >>> _step(shapes.Job(id="5c1e", corpus="news", state="queued", created="", updated=""))
+    'queued'
+    """
+    progress = job.progress or {}
+    if job.is_over or not progress:
+        return job.state
+    total = progress.get("total")
+    return f"{progress['step']}: {progress['done']:,}" + ("" if total is None else f" of {total:,}")
+
+
+def _evidence(piece: shapes.Piece) -> EvidenceShown:
+    source = piece.source
+    return shapes.shaped(EvidenceShown, piece, uri=source.uri, title=source.title, metadata=source.metadata)
+
+
+def _entity(entity: shapes.EntityNamed) -> EntityShown:
+    names = tuple(name for name in entity.names if name != entity.name)
+    return shapes.shaped(EntityShown, entity, names=names)
+
+
+def _fact(fact: shapes.FactOpened) -> FactShown:
+    return FactShown(
+        text=fact.fact.text,
+        statements=tuple(
+            shapes.shaped(StatementShown, said, uri="" if said.source is None else said.source.uri)
+            for said in fact.statements
+        ),
+    )
+
+
 def _schema(kind: type[Struct]) -> dict[str, Any]:
     """The JSON schema of a class, whose root is an object and no reference."""
     _, components = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     root = components.pop(kind.__name__)
     return {**root, "$defs": components} if components else root
-
-
-TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="search",
-        title="Find evidence",
-        about="Find the pieces of text that answer a question, best first, each with its source and its characters there.",
-        takes=Search,
-        gives=FoundShown,
-        run=_search,
-    ),
-    Tool(
-        name="answer",
-        title="Answer with citations",
-        about="Answer a question from the documents, with numbered citations that are checked against their evidence.",
-        takes=Answer,
-        gives=AnswerShown,
-        run=_answer,
-    ),
-    Tool(
-        name="open_evidence",
-        title="Read a source",
-        about="Read a source from a character on, to see a piece of evidence in its context.",
-        takes=OpenEvidence,
-        gives=PassagesShown,
-        run=_open_evidence,
-    ),
-    Tool(
-        name="find_entity",
-        title="Find an entity",
-        about="Find people, places and things by words of their name.",
-        takes=FindEntity,
-        gives=EntitiesShown,
-        run=_find_entity,
-    ),
-    Tool(
-        name="neighbours",
-        title="Facts around an entity",
-        about="The facts about an entity with their sources, and the entities that are mentioned together with it.",
-        takes=Neighbours,
-        gives=NeighboursShown,
-        run=_neighbours,
-    ),
-    Tool(
-        name="path",
-        title="Path between two entities",
-        about="The facts that lead from one entity to another: a shortest path.",
-        takes=Path,
-        gives=PathShown,
-        run=_path,
-    ),
-    Tool(
-        name="corpora",
-        title="List the corpora",
-        about="The corpora that you may ask.",
-        takes=Budgeted,
-        gives=CorporaShown,
-        run=_corpora,
-    ),
-    Tool(
-        name="ingest",
-        title="Ingest documents",
-        about="Add documents to a corpus; a later document of the same uri replaces the earlier one. It waits for the end.",
-        takes=Ingest,
-        gives=IngestShown,
-        run=_ingest,
-        is_write=True,
-    ),
-)
 
 
 # Prompts, which users choose; the names in braces are their arguments.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, cast, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -36,10 +36,11 @@ from hlgraph.errors import (
     StoreLockedError,
     needs_extra,
 )
+from hlgraph.records import plain
 from hlgraph.serve import shapes
 from hlgraph.serve.access import Principal, stored_at
 from hlgraph.serve.jobs import Once, Replayed
-from hlgraph.serve.service import Event, Service
+from hlgraph.serve.service import Event, Ingests, Records, Service
 from hlgraph.serve.shapes import Problem, encoded, problem_of
 from hlgraph.stores import files
 
@@ -207,13 +208,12 @@ def problem_response(error: Exception, scope: Mapping[str, Any]) -> Response:
 
 
 class Call(NamedTuple):
-    """A request that was checked: who asks, the names in the path, the query string, and the body."""
+    """A request that was checked: who asks, the names in the path, and the query string or the body."""
 
     service: Service
     who: Principal
     path: Mapping[str, str]
-    query: Any
-    body: Any
+    asked: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,8 +223,8 @@ class Route:
     Attributes
     ----------
     method, path : as HTTP names it; ``path`` is below ``/v1``
-    run : the call, in a thread
     about : one line for the document
+    call : the method of the service that is called, in a thread; empty: its endpoint does something else
     takes, query, gives : classes of the body, the query string, and the answer
     tag : its group in the document
     etag : what its ETag identifies: the state of the corpus, or the answer where that changes without the corpus; empty: none
@@ -232,11 +232,11 @@ class Route:
     status, content : of its answer
     """
 
-    method: Literal["GET", "POST", "DELETE"]
+    method: str
     path: str
-    run: Callable[[Call], object]
     about: str
     gives: type[Struct]
+    call: str = ""
     takes: type[Struct] | None = None
     query: type[Struct] | None = None
     tag: str = "corpora"
@@ -245,215 +245,134 @@ class Route:
     status: int = 200
     content: tuple[str, ...] = (JSON,)
 
-
-def _of(name: str, *names: str, **others: str) -> Callable[[Call], object]:
-    """The call of a method of the service: who asks, the names in the path, and the query or the body."""
-
-    def run(call: Call) -> object:
-        asked = next(({"asked": part} for part in (call.query, call.body) if part is not None), {})
-        given = {key: call.path[part] for key, part in others.items()}
-        return attrgetter(name)(call.service)(call.who, *(call.path[part] for part in names), **given, **asked)
-
-    return run
+    def result(self, call: Call) -> object:
+        """What the method of the service returns: it takes who asks, the names in the path, and the query or the body."""
+        names = {"corpus" if name == "corpus" else "id": value for name, value in call.path.items()}
+        return attrgetter(self.call)(call.service)(call.who, **names, **call.asked)
 
 
-_CORPUS = "/corpora/{corpus}"
+_PARTS: Final = {"": Service, "records": Records, "ingests": Ingests}
+
+
+def _called(line: str, call: str, about: str, **others: Any) -> Route:
+    """A route that is a call of a method of the service, whose types say what the route takes and gives."""
+    method, path = line.split()
+    part, _, name = call.rpartition(".")
+    hints = get_type_hints(getattr(_PARTS[part], name))
+    asked: dict[str, Any] = {"query" if method == "GET" else "takes": hints.get("asked")}
+    return Route(method=method, path=path, call=call, about=about, gives=hints["return"], **asked, **others)
+
+
 ROUTES: Final[tuple[Route, ...]] = (
-    Route(
-        method="GET",
-        path="/corpora",
-        run=_of("corpora"),
-        about="The corpora that you may ask.",
-        gives=shapes.Corpora,
-    ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/stats",
-        run=_of("stats", "corpus"),
-        about="Counts of a corpus.",
-        gives=shapes.Stats,
-        etag="corpus",
-    ),
-    Route(
-        method="POST",
-        path=f"{_CORPUS}/search",
-        run=_of("search", "corpus"),
-        about="Find evidence for a question.",
-        gives=shapes.Found,
-        takes=shapes.SearchAsked,
+    _called("GET /corpora", "corpora", "The corpora that you may ask."),
+    _called("GET /corpora/{corpus}/stats", "stats", "Counts of a corpus.", etag="corpus"),
+    _called("POST /corpora/{corpus}/search", "search", "Find evidence for a question.", tag="questions"),
+    _called(
+        "POST /corpora/{corpus}/explain",
+        "explain",
+        "Find evidence, and explain how it was found: in words, as data, and as a picture.",
         tag="questions",
     ),
-    Route(
-        method="POST",
-        path=f"{_CORPUS}/explain",
-        run=_of("explain", "corpus"),
-        about="Find evidence, and explain how it was found: in words, as data, and as a picture.",
-        gives=shapes.Explained,
-        takes=shapes.SearchAsked,
-        tag="questions",
-    ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/sources",
-        run=_of("records.sources", "corpus"),
-        about="The sources of a corpus, page by page.",
-        gives=shapes.SourcesListed,
-        query=shapes.ListAsked,
+    _called(
+        "GET /corpora/{corpus}/sources",
+        "records.sources",
+        "The sources of a corpus, page by page.",
         tag="sources",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/sources/{{source:path}}",
-        run=_of("records.source", "corpus", id="source"),
-        about="A source with its text, its chunks and its statements.",
-        gives=shapes.SourceOpened,
-        query=shapes.SourceAsked,
+    _called(
+        "GET /corpora/{corpus}/sources/{source:path}",
+        "records.source",
+        "A source with its text, its chunks and its statements.",
         tag="sources",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/entities",
-        run=_of("records.entities", "corpus"),
-        about="The entities of a corpus, page by page, or those of a name.",
-        gives=shapes.EntitiesListed,
-        query=shapes.EntitiesAsked,
+    _called(
+        "GET /corpora/{corpus}/entities",
+        "records.entities",
+        "The entities of a corpus, page by page, or those of a name.",
         tag="graph",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/entities/{{entity:path}}",
-        run=_of("records.entity", "corpus", id="entity"),
-        about="An entity, by id or name, with the facts about it, its neighbours and its merges.",
-        gives=shapes.EntityOpened,
-        query=shapes.OpenAsked,
+    _called(
+        "GET /corpora/{corpus}/entities/{entity:path}",
+        "records.entity",
+        "An entity, by id or name, with the facts about it, its neighbours and its merges.",
         tag="graph",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/facts",
-        run=_of("records.facts", "corpus"),
-        about="The facts of a corpus, page by page.",
-        gives=shapes.FactsListed,
-        query=shapes.ListAsked,
+    _called(
+        "GET /corpora/{corpus}/facts",
+        "records.facts",
+        "The facts of a corpus, page by page.",
         tag="graph",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/facts/{{fact}}",
-        run=_of("records.fact", "corpus", id="fact"),
-        about="A fact with the statements that support it.",
-        gives=shapes.FactOpened,
-        query=shapes.OpenAsked,
+    _called(
+        "GET /corpora/{corpus}/facts/{fact}",
+        "records.fact",
+        "A fact with the statements that support it.",
         tag="graph",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/path",
-        run=_of("records.path", "corpus"),
-        about="The facts that lead from one entity to another.",
-        gives=shapes.PathFound,
-        query=shapes.PathAsked,
+    _called(
+        "GET /corpora/{corpus}/path",
+        "records.path",
+        "The facts that lead from one entity to another.",
         tag="graph",
         etag="corpus",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/communities",
-        run=_of("records.communities", "corpus"),
-        about="The communities of a corpus.",
-        gives=shapes.CommunitiesFound,
-        query=shapes.CommunitiesAsked,
+    _called(
+        "GET /corpora/{corpus}/communities",
+        "records.communities",
+        "The communities of a corpus.",
         tag="derived",
         etag="answer",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/map",
-        run=_of("records.map", "corpus"),
-        about="The most linked entities of the communities, and the links between them.",
-        gives=shapes.MapFound,
-        query=shapes.MapAsked,
+    _called(
+        "GET /corpora/{corpus}/map",
+        "records.map",
+        "The most linked entities of the communities, and the links between them.",
         tag="derived",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/summaries",
-        run=_of("records.summaries", "corpus"),
-        about="The summaries of a corpus.",
-        gives=shapes.SummariesFound,
-        query=shapes.SummariesAsked,
+    _called(
+        "GET /corpora/{corpus}/summaries",
+        "records.summaries",
+        "The summaries of a corpus.",
         tag="derived",
         etag="answer",
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/merges",
-        run=_of("records.merges", "corpus"),
-        about="Decisions about entities, the newest first.",
-        gives=shapes.Merged,
-        query=shapes.MergesAsked,
+    _called(
+        "GET /corpora/{corpus}/merges",
+        "records.merges",
+        "Decisions about entities, the newest first.",
         tag="derived",
         etag="corpus",
     ),
-    Route(
-        method="POST",
-        path=f"{_CORPUS}/merges",
-        run=_of("records.merge", "corpus"),
-        about="Decide that pairs of entities are the same, or keep them apart.",
-        gives=shapes.Merged,
-        takes=shapes.MergeAsked,
+    _called(
+        "POST /corpora/{corpus}/merges",
+        "records.merge",
+        "Decide that pairs of entities are the same, or keep them apart.",
         tag="derived",
         is_write=True,
     ),
-    Route(
-        method="DELETE",
-        path=f"{_CORPUS}/merges/{{merge}}",
-        run=_of("records.undo_merge", "corpus", id="merge"),
-        about="Undo a decision about entities.",
-        gives=shapes.Merged,
+    _called(
+        "DELETE /corpora/{corpus}/merges/{merge}",
+        "records.undo_merge",
+        "Undo a decision about entities.",
         tag="derived",
         is_write=True,
     ),
-    Route(
-        method="DELETE",
-        path=f"{_CORPUS}/sources/{{source}}",
-        run=_of("records.delete_source", "corpus", id="source"),
-        about="Remove a source, and everything that only it asserts.",
-        gives=shapes.Removed,
+    _called(
+        "DELETE /corpora/{corpus}/sources/{source}",
+        "records.delete_source",
+        "Remove a source, and everything that only it asserts.",
         tag="sources",
         is_write=True,
     ),
-    Route(
-        method="GET",
-        path=f"{_CORPUS}/jobs",
-        run=_of("ingests.list", "corpus"),
-        about="The jobs of a corpus, the newest first.",
-        gives=shapes.Jobs,
-        query=shapes.PageAsked,
-        tag="jobs",
-    ),
-    Route(
-        method="GET",
-        path="/jobs/{job}",
-        run=_of("ingests.find", "job"),
-        about="A job.",
-        gives=shapes.Job,
-        tag="jobs",
-    ),
-    Route(
-        method="POST",
-        path="/jobs/{job}/cancel",
-        run=_of("ingests.cancel", "job"),
-        about="Cancel a job; what it has ingested stays.",
-        gives=shapes.Job,
-        tag="jobs",
-    ),
+    _called("GET /corpora/{corpus}/jobs", "ingests.list", "The jobs of a corpus, the newest first.", tag="jobs"),
+    _called("GET /jobs/{job}", "ingests.find", "A job.", tag="jobs"),
+    _called("POST /jobs/{job}/cancel", "ingests.cancel", "Cancel a job; what it has ingested stays.", tag="jobs"),
 )
 
 
@@ -552,14 +471,17 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
 
     async def answer(request: Request) -> Response:
         who = await who_asks(server, request)
-        query = None if route.query is None else _query_of(request, route.query)
-        body = None if route.takes is None else await body_of(request, route.takes)
-        call = Call(server.service, who, request.path_params, query, body)
+        asked: dict[str, Any] = {}
+        if route.query is not None:
+            asked["asked"] = _query_of(request, route.query)
+        elif route.takes is not None:
+            asked["asked"] = await body_of(request, route.takes)
+        call = Call(server.service, who, request.path_params, asked)
         if route.is_write:
             once = _once(request, who, b"" if route.takes is None else await request.body())
-            return await server.run(partial(_written, server.service, once, lambda: (200, encoded(route.run(call)))))
+            return await server.run(partial(_written, server.service, once, lambda: (200, encoded(route.result(call)))))
         if not route.etag:
-            return await server.run(lambda: answered(route.run(call)))
+            return await server.run(lambda: answered(route.result(call)))
         return await server.run(partial(_cached, call, route, request.headers.get("if-none-match", "")))
 
     answer.__doc__ = route.about
@@ -569,17 +491,17 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
 def _cached(call: Call, route: Route, known: str) -> Response:
     """The answer with its ETag; without a body if the caller knows it. It runs in a thread."""
     if route.etag == "answer":
-        body = encoded(route.run(call))
+        body = encoded(route.result(call))
         state: bytes | str = body
     else:
         body, state = b"", call.service.state(call.who, call.path["corpus"])
     if not state:
-        return answered(route.run(call), headers={"cache-control": "private, no-store"})
+        return answered(route.result(call), headers={"cache-control": "private, no-store"})
     tag = f'W/"{_fingerprint(call.path["corpus"], state)[:32]}"'
     headers = {"etag": tag, "cache-control": "private, no-cache", "vary": "authorization"}
     if tag in [each.strip() for each in known.split(",")]:
         return Response(None, 304, headers)
-    return Response(body or encoded(route.run(call)), 200, headers, JSON)
+    return Response(body or encoded(route.result(call)), 200, headers, JSON)
 
 
 # Answers and jobs as events.
@@ -802,46 +724,30 @@ def _stored(upload: UploadFile, path: Path) -> str:
 
 # All of them.
 
-ANSWER: Final = Route(
-    method="POST",
-    path=f"{_CORPUS}/answer",
-    run=_of("answer", "corpus"),
-    about="Answer a question with citations: as JSON, or as server-sent events (plan, evidence, text, sentence, citation, done).",
-    gives=shapes.Answered,
-    takes=shapes.AnswerAsked,
+ANSWER: Final = _called(
+    "POST /corpora/{corpus}/answer",
+    "answer",
+    "Answer a question with citations: as JSON, or as server-sent events (plan, evidence, text, sentence, citation, done).",
     tag="questions",
     content=(JSON, EVENTS),
 )
-INGEST: Final = Route(
-    method="POST",
-    path=f"{_CORPUS}/ingest",
-    run=_of("ingests.start", "corpus"),
-    about="Ingest documents, uploaded files, or paths of the server. The job is stored before it is answered.",
-    gives=shapes.Job,
-    takes=shapes.IngestAsked,
+INGEST: Final = _called(
+    "POST /corpora/{corpus}/ingest",
+    "ingests.start",
+    "Ingest documents, uploaded files, or paths of the server. The job is stored before it is answered.",
     tag="sources",
     is_write=True,
     status=202,
 )
-JOB_EVENTS: Final = Route(
-    method="GET",
-    path="/jobs/{job}/events",
-    run=_of("ingests.find", "job"),
-    about="The progress of a job as server-sent events: progress, then done, failed, cancelled or interrupted.",
-    gives=shapes.Job,
+JOB_EVENTS: Final = _called(
+    "GET /jobs/{job}/events",
+    "ingests.find",
+    "The progress of a job as server-sent events: progress, then done, failed, cancelled or interrupted.",
     tag="jobs",
     content=(EVENTS,),
 )
 _PROBES: Final = {
-    name: Route(
-        method="GET",
-        path=f"/{name}",
-        run=_of(name),
-        about=about,
-        gives=shapes.Health,
-        tag="probes",
-        content=(content,),
-    )
+    name: Route(method="GET", path=f"/{name}", about=about, gives=shapes.Health, tag="probes", content=(content,))
     for name, about, content in (
         ("health", "Whether the process answers.", JSON),
         ("ready", "Whether the stores can be used.", JSON),
@@ -930,7 +836,7 @@ def described(routes: Sequence[Route], examples: Mapping[str, Struct]) -> dict[s
         kinds.update(kind for kind in (route.takes, route.gives, route.query) if kind is not None)
     ordered = sorted(kinds, key=lambda kind: kind.__name__)
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
-    shown = {name: msgspec.to_builtins(example, enc_hook=shapes.plain) for name, example in examples.items()}
+    shown = {name: msgspec.to_builtins(example, enc_hook=plain) for name, example in examples.items()}
     refs = {
         kind: {"schema": schema, "example": shown.get(kind.__name__, {})}
         for kind, schema in zip(ordered, schemas, strict=True)

@@ -272,10 +272,11 @@ class Service:
         ]
         return shapes.Corpora(
             corpora=tuple(
-                shapes.Corpus(
+                shapes.shaped(
+                    shapes.Corpus,
+                    stats,
                     name=stats.corpus,
                     records={kind.value: count for kind, count in stats.records.items()},
-                    embedding=stats.embedding,
                     fields=_fields(stats.fields),
                 )
                 if who.has("operate")
@@ -293,11 +294,9 @@ class Service:
         corpus : the corpus
         """
         (stats,) = self.whole(who, corpus).stats()
-        return shapes.Stats(
-            corpus=corpus,
-            version=stats.version,
-            embedding=stats.embedding,
-            dimensions=stats.dimensions,
+        return shapes.shaped(
+            shapes.Stats,
+            stats,
             records={kind.value: count for kind, count in stats.records.items()},
             relationships={kind.value: count for kind, count in stats.relationships.items()},
             fields=_fields(stats.fields),
@@ -445,13 +444,7 @@ class Records:
         )
         return shapes.CommunitiesFound(
             communities=tuple(
-                shapes.CommunityNamed(
-                    id=community.id,
-                    level=community.level,
-                    size=community.size,
-                    parent_id=community.parent_id,
-                    names=tuple(listed.names.get(community.id, ())),
-                )
+                shapes.shaped(shapes.CommunityNamed, community, names=tuple(listed.names.get(community.id, ())))
                 for community in listed.communities
             ),
             total=listed.total,
@@ -470,23 +463,17 @@ class Records:
         """
         drawn = self._seen(who, corpus).communities.map(community=asked.community, k=asked.limit, edges=asked.edges)
         nodes = tuple(
-            shapes.MapNode(
-                id=node.entity.id,
-                name=node.entity.name,
-                kind=node.entity.kind,
-                community_id=node.community_id,
-                degree=node.degree,
-            )
+            shapes.shaped(shapes.MapNode, node.entity, community_id=node.community_id, degree=node.degree)
             for node in drawn.nodes
         )
-        return shapes.MapFound(
+        return shapes.shaped(
+            shapes.MapFound,
+            drawn,
             nodes=nodes,
             edges=tuple(
                 shapes.MapEdge(start=nodes[start].id, end=nodes[end].id, weight=weight)
                 for start, end, weight in drawn.edges
             ),
-            node_total=drawn.node_total,
-            edge_total=drawn.edge_total,
             is_stale=drawn.run is not None and drawn.run.is_stale,
         )
 
@@ -502,7 +489,7 @@ class Records:
         listed = self._service.whole(who, corpus).hierarchy.find(level=asked.level, k=asked.limit + 1)
         return shapes.SummariesFound(
             summaries=tuple(
-                shapes.SummaryNamed(id=summary.id, level=summary.level, text=summary.text, size=community.size)
+                shapes.shaped(shapes.SummaryNamed, summary, size=community.size)
                 for summary, community in listed.summaries[: asked.limit]
             ),
             waiting=listed.waiting,
@@ -566,7 +553,7 @@ class Records:
         asked : which of them
         """
         with _one_name(corpus):
-            page = self._service.asked(who, corpus).sources.list(**_page(asked))
+            page = self._service.asked(who, corpus).sources.list(**msgspec.structs.asdict(asked))
         return shapes.SourcesListed(sources=tuple(map(shapes.source_of, page)), total=page.total, after=page.after)
 
     def source(self, who: Principal, corpus: str, *, id: str, asked: shapes.SourceAsked) -> shapes.SourceOpened:  # noqa: A002
@@ -590,7 +577,9 @@ class Records:
         asked : which of them
         """
         with _one_name(corpus):
-            page = self._service.asked(who, corpus).entities.list(match=asked.name, **_page(asked))
+            page = self._service.asked(who, corpus).entities.list(
+                match=asked.name, where=asked.where, limit=asked.limit, after=asked.after, as_of=asked.as_of
+            )
         total = page.total if asked.name is None else None
         return shapes.EntitiesListed(entities=tuple(map(shapes.entity_of, page)), total=total, after=page.after)
 
@@ -616,8 +605,10 @@ class Records:
         asked : which of them
         """
         with _one_name(corpus):
-            page = self._service.asked(who, corpus).facts.list(**_page(asked))
-        return shapes.FactsListed(facts=tuple(map(shapes.fact_of, page)), total=page.total, after=page.after)
+            page = self._service.asked(who, corpus).facts.list(**msgspec.structs.asdict(asked))
+        return shapes.FactsListed(
+            facts=tuple(shapes.shaped(shapes.FactNamed, fact) for fact in page), total=page.total, after=page.after
+        )
 
     def fact(self, who: Principal, corpus: str, *, id: str, asked: shapes.OpenAsked) -> shapes.FactOpened:  # noqa: A002
         """A fact with the statements that support it.
@@ -663,10 +654,6 @@ class Records:
             report = graph.delete(record.uri)
             ids.append(id)
         return shapes.Removed(report=_counted(shapes.report_of(report), who))
-
-
-def _page(asked: shapes.ListAsked) -> dict[str, Any]:
-    return {"where": asked.where, "limit": asked.limit, "after": asked.after, "as_of": asked.as_of}
 
 
 class _Walk:
@@ -1033,16 +1020,9 @@ def _fields(fields: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
 
 
 def _decision(decision: Any, names: Mapping[str, str]) -> shapes.DecisionNamed:
-    return shapes.DecisionNamed(
-        id=decision.id,
-        alias=decision.alias,
-        canonical=decision.canonical,
-        verdict=decision.verdict.value,
-        by=decision.by.value,
-        made_by=decision.made_by,
-        why=decision.why,
-        at=decision.at,
-        names={name: names[name] for name in decision.pair if name in names},
+    known = {name: names[name] for name in decision.pair if name in names}
+    return shapes.shaped(
+        shapes.DecisionNamed, decision, verdict=decision.verdict.value, by=decision.by.value, names=known
     )
 
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
 from hlgraph import errors
+from hlgraph.records import plain
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
     from hlgraph.records import Answer, Entity, Evidence, Source
     from hlgraph.retrieve import Explanation, SearchResult
-    from hlgraph.sdk.contents import EntityDetails, FactRow, SourceDetails, SupportedFact
+    from hlgraph.sdk.contents import EntityDetails, SourceDetails, SupportedFact
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 Right = Literal["read", "write", "operate"]
 Where = Annotated[
     str | dict[str, Any],
@@ -636,19 +636,6 @@ class Removed(Struct, frozen=True, kw_only=True):
 # From records to data.
 
 
-def plain(value: object) -> object:
-    """What JSON does not know: a record, a mapping, a path, a number of numpy."""
-    if is_dataclass(value):
-        return msgspec.to_builtins(value, enc_hook=plain)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, float):
-        return float(value)
-    raise TypeError(f"{type(value).__name__} is no JSON data")
-
-
 def encoded(value: object) -> bytes:
     """The JSON of data."""
     return msgspec.json.encode(value, enc_hook=plain)
@@ -697,6 +684,24 @@ def _refused(error: Exception) -> errors.InputError:
     return errors.InputError(f"{said}; compare it with the schema in /v1/openapi.json")
 
 
+def shaped(kind: type[S], record: object, /, **others: Any) -> S:
+    """A record as data of a class, which has the attributes of the record by the same names.
+
+    Parameters
+    ----------
+    kind : the class
+    record : the record
+    others : fields that are not attributes of the record, or differ from them
+
+    Examples
+    --------
+    >>> shaped(EntityNamed, _QUILL, names=("M. Quill",))
+    EntityNamed(id='22bb', name='Mara Quill', kind='person', names=('M. Quill',))
+    """
+    names = (name for name in kind.__struct_fields__ if name not in others and hasattr(record, name))
+    return kind(**{name: getattr(record, name) for name in names}, **others)
+
+
 def piece_of(evidence: Evidence, number: int) -> Piece:
     """A piece of evidence as data.
 
@@ -705,107 +710,55 @@ def piece_of(evidence: Evidence, number: int) -> Piece:
     evidence : the evidence
     number : its number in the result, from 1
     """
-    return Piece(
+    return shaped(
+        Piece,
+        evidence,
         number=number,
-        id=evidence.id,
         kind=evidence.kind.value,
-        text=evidence.text,
         score=float(evidence.score),
-        chunk_id=evidence.chunk_id,
-        start=evidence.start,
-        end=evidence.end,
         source=source_of(evidence.source),
-        page=evidence.page,
-        headings=tuple(evidence.headings),
         why=dict(evidence.why),
-        labels=tuple(evidence.labels),
-        is_stale=evidence.is_stale,
-        rests_on=tuple(piece_of(part, at) for at, part in enumerate(evidence.rests_on, 1)),
+        rests_on=pieces_of(evidence.rests_on),
     )
 
 
 def source_of(source: Source) -> SourceNamed:
     """A source as data. The number of its version is left out: it counts edits that a caller may not see."""
-    return SourceNamed(id=source.id, uri=source.uri, title=source.title, metadata=dict(source.metadata))
+    return shaped(SourceNamed, source, metadata=dict(source.metadata))
 
 
 def opened_source_of(details: SourceDetails) -> SourceOpened:
     """A source with its text as data."""
-    return SourceOpened(
+    return shaped(
+        SourceOpened,
+        details,
         source=source_of(details.source),
-        text=details.text,
-        chunks=tuple(
-            Span(
-                id=chunk.id,
-                text=chunk.text,
-                start=chunk.start,
-                end=chunk.end,
-                page=chunk.page,
-                headings=tuple(chunk.headings),
-            )
-            for chunk in details.chunks
-        ),
-        statements=tuple(
-            Span(
-                id=statement.id,
-                text=statement.text,
-                start=statement.start,
-                end=statement.end,
-                chunk_id=statement.chunk_id,
-            )
-            for statement in details.statements
-        ),
+        chunks=tuple(shaped(Span, chunk) for chunk in details.chunks),
+        statements=tuple(shaped(Span, statement) for statement in details.statements),
     )
 
 
 def entity_of(entity: Entity) -> EntityNamed:
     """An entity as data."""
-    return EntityNamed(id=entity.id, name=entity.name, kind=entity.kind, names=tuple(entity.aliases))
-
-
-def fact_of(fact: FactRow) -> FactNamed:
-    """A fact as data."""
-    return FactNamed(
-        id=fact.id,
-        text=fact.text,
-        subject_id=fact.subject_id,
-        subject=fact.subject,
-        predicate=fact.predicate,
-        object=fact.object,
-        object_id=fact.object_id,
-    )
+    return shaped(EntityNamed, entity, names=entity.aliases)
 
 
 def opened_fact_of(details: SupportedFact) -> FactOpened:
     """A fact with its statements as data."""
     sources = {name: source_of(source) for name, source in details.sources.items()}
-    statements = tuple(
-        Said(
-            id=statement.id,
-            text=statement.text,
-            start=statement.start,
-            end=statement.end,
-            chunk_id=statement.chunk_id,
-            source=sources.get(statement.source_id),
-        )
-        for statement in details.statements
-    )
-    return FactOpened(fact=fact_of(details.fact), statements=statements, total=details.total)
+    statements = tuple(shaped(Said, said, source=sources.get(said.source_id)) for said in details.statements)
+    return FactOpened(fact=shaped(FactNamed, details.fact), statements=statements, total=details.total)
 
 
 def opened_entity_of(details: EntityDetails) -> EntityOpened:
     """An entity with what is around it as data."""
-    return EntityOpened(
+    return shaped(
+        EntityOpened,
+        details,
         entity=entity_of(details.entity),
         merged=tuple(map(entity_of, details.merged)),
         facts=tuple(map(opened_fact_of, details.facts)),
-        fact_count=details.fact_count,
-        neighbours=tuple(
-            NeighbourNamed(entity=entity_of(near.entity), statements=near.statements) for near in details.neighbours
-        ),
-        neighbour_count=details.neighbour_count,
-        statement_count=details.statement_count,
-        is_cut=details.is_cut,
+        neighbours=tuple(shaped(NeighbourNamed, near, entity=entity_of(near.entity)) for near in details.neighbours),
     )
 
 
@@ -816,14 +769,7 @@ def pieces_of(evidence: Sequence[Evidence]) -> tuple[Piece, ...]:
 
 def plan_of(explain: Explanation) -> Plan:
     """How the evidence was found, in short."""
-    return Plan(
-        strategy=explain.strategy,
-        unit=explain.unit,
-        mode=explain.mode,
-        parameters=dict(explain.parameters),
-        milliseconds=explain.milliseconds,
-        round_trips=explain.round_trips,
-    )
+    return shaped(Plan, explain, parameters=dict(explain.parameters))
 
 
 def found_of(result: SearchResult) -> Found:
@@ -836,40 +782,19 @@ def explained_of(result: SearchResult) -> Explained:
     explain = result.explain
     tree = msgspec.to_builtins(explain, enc_hook=plain)
     picture = explain.to_svg() if result.evidence else ""
-    shape = found_of(result)
-    return Explained(
-        evidence=shape.evidence, plan=shape.plan, text=explain.to_text(), explanation=tree, picture=picture
-    )
+    return shaped(Explained, found_of(result), text=explain.to_text(), explanation=tree, picture=picture)
 
 
 def answered_of(answer: Answer) -> Answered:
     """An answer as data."""
-    sentences, dropped = (
-        tuple(
-            Sentence(
-                text=part.text,
-                citations=tuple(part.citations),
-                is_supported=part.is_supported,
-                reason=part.reason,
-            )
-            for part in parts
-        )
-        for parts in (answer.sentences, answer.dropped)
-    )
-    return Answered(
-        question=answer.question,
+    return shaped(
+        Answered,
+        answer,
         answer=answer.text,
-        is_supported=answer.is_supported,
         citations=tuple(piece_of(citation.evidence, citation.number) for citation in answer.citations),
-        sentences=sentences,
-        dropped=dropped,
-        uncited=tuple(answer.uncited),
+        sentences=tuple(shaped(Sentence, part) for part in answer.sentences),
+        dropped=tuple(shaped(Sentence, part) for part in answer.dropped),
         choice=None if answer.choice is None else msgspec.to_builtins(answer.choice, enc_hook=plain),
-        uncovered=tuple(answer.uncovered),
-        left_out=answer.left_out,
-        is_truncated=answer.is_truncated,
-        made_by=answer.made_by,
-        checked_by=answer.checked_by,
         usage=msgspec.to_builtins(answer.search, enc_hook=plain),
     )
 

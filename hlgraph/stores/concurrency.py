@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
-from hlgraph import progress
+from hlgraph import progress, telemetry
 from hlgraph.errors import HLGraphError, StoreLockedError
 
 T = TypeVar("T")
@@ -216,8 +216,7 @@ _TOLD, _AGAIN = 3.0, 60.0
 _GIVEN_UP: ContextVar[threading.Event | None] = ContextVar("hlgraph_given_up", default=None)
 
 
-@contextlib.contextmanager
-def given_up_by(event: threading.Event) -> Iterator[None]:
+def given_up_by(event: threading.Event) -> AbstractContextManager[None]:
     """End every wait in the block, and in copies of its context, once an event is set.
 
     Such a wait raises the StoreLockedError that names the holder, as if its time limit had passed.
@@ -226,11 +225,7 @@ def given_up_by(event: threading.Event) -> Iterator[None]:
     ----------
     event : set by another thread
     """
-    token = _GIVEN_UP.set(event)
-    try:
-        yield
-    finally:
-        _GIVEN_UP.reset(token)
+    return telemetry.within(_GIVEN_UP, event)
 
 
 class LockWait:

@@ -428,10 +428,8 @@ def renamed(
     # Every statement that supports a fact mentions its ends.
     ends = sorted({end for record in facts if record.id in asserted for end in _ends(record)})
     entities = [record for record in records if isinstance(record, Entity)]
-    whole = [
-        record for record in graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus)) if isinstance(record, Entity)
-    ]
-    before = {record.id: record.name for record in whole}
+    whole = graph.records(Kind.ENTITY, ends, scope=Scope(scope.corpus))
+    before = {record.id: record.name for record in whole if isinstance(record, Entity)}
     names = _names(said([record.id for record in entities] + ends))
     result: list[Record] = []
     for record in records:

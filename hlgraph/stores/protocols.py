@@ -24,7 +24,19 @@ from hlgraph.algorithms.projection import ProjectionShape
 from hlgraph.change import Change, ChangeState, Outcome, Pending, VectorBlock
 from hlgraph.errors import InputError, ModelMismatchError, StoreConflictError, StoreError, UnknownNameError
 from hlgraph.ids import WITHOUT_NAME, content_id
-from hlgraph.records import Calibration, Chunk, Domain, Hit, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import (
+    KIND_OF,
+    Calibration,
+    Chunk,
+    Domain,
+    Hit,
+    Kind,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Topic,
+)
 from hlgraph.stores.files import scratch_file
 from hlgraph.stores.reads import IdPage as IdPage
 from hlgraph.stores.reads import Matched as Matched
@@ -997,6 +1009,31 @@ def existing(graph: GraphStore, corpus: str) -> CorpusStats:
     for stats in graph.stats(corpus, has_counts=False):
         return stats
     raise UnknownNameError(f"there is no corpus {corpus!r}; ingest something first")
+
+
+def read_records(graph: GraphStore, record_type: type[T], *, ids: Sequence[str], scope: Scope) -> dict[str, T]:
+    """Records of one class by id, in the order of the ids; see :meth:`GraphStore.records`.
+
+    Parameters
+    ----------
+    graph : the store
+    record_type : class of the records
+    ids : of the records
+    scope : the corpus, and what may be seen of it
+    """
+    return by_id(graph.records(KIND_OF[record_type], ids, scope=scope), record_type)
+
+
+def find_records(graph: GraphStore, record_type: type[T], *, scope: Scope) -> Iterator[T]:
+    """All records of one class, by ascending id; see :meth:`GraphStore.find`.
+
+    Parameters
+    ----------
+    graph : the store
+    record_type : class of the records
+    scope : the corpus, and what may be seen of it
+    """
+    return (record for record in graph.find(KIND_OF[record_type], scope) if isinstance(record, record_type))
 
 
 def by_id(records: Iterable[Record], kind: type[T]) -> dict[str, T]:

@@ -124,11 +124,8 @@ def listening() -> Iterator[Collector]:
     [('embedded', 'read names', 3)]
     """
     collector = Collector()
-    token = _LISTENING.set(collector)
-    try:
+    with telemetry.within(_LISTENING, collector):
         yield collector
-    finally:
-        _LISTENING.reset(token)
 
 
 def is_listening() -> bool:
@@ -142,8 +139,7 @@ def heard() -> tuple[Call, ...]:
     return () if collector is None else tuple(collector.calls)
 
 
-@contextlib.contextmanager
-def hasty(*, is_so: bool = True) -> Iterator[None]:
+def hasty(*, is_so: bool = True) -> contextlib.AbstractContextManager[None]:
     """Give each read of a server in the block, and in copies of its context, a short deadline.
 
     The deadline is ``neo4j.read_seconds`` or ``opensearch.read_seconds``. It applies to a server that is down or does not
@@ -153,11 +149,7 @@ def hasty(*, is_so: bool = True) -> Iterator[None]:
     ----------
     is_so : False: lifts the deadline for the block
     """
-    token = _IS_HASTY.set(is_so)
-    try:
-        yield
-    finally:
-        _IS_HASTY.reset(token)
+    return telemetry.within(_IS_HASTY, is_so)
 
 
 def is_hasty() -> bool:

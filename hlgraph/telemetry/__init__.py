@@ -105,6 +105,31 @@ class CorrelationFilter(logging.Filter):
 
 
 @contextlib.contextmanager
+def within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable of the context a value for a block.
+
+    Parameters
+    ----------
+    variable : the variable
+    value : its value in the block
+
+    Examples
+    --------
+    >>> depth = ContextVar("depth", default=0)
+    >>> with within(depth, 1):
+    ...     depth.get()
+    1
+    >>> depth.get()
+    0
+    """
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+@contextlib.contextmanager
 def correlated(id: str) -> Iterator[None]:  # noqa: A002
     """Give the calls of a block an id of the caller's own, in log records and spans.
 
@@ -119,11 +144,8 @@ def correlated(id: str) -> Iterator[None]:  # noqa: A002
     """
     if not isinstance(id, str) or not 1 <= len(id) <= _LONGEST_ID or not id.isprintable():
         raise InputError(f"the correlation id is {id!a:.60}; give a printable text of 1 to {_LONGEST_ID} characters")
-    token = _OPERATION.set(replace(_OPERATION.get(), id=id))
-    try:
+    with within(_OPERATION, replace(_OPERATION.get(), id=id)):
         yield
-    finally:
-        _OPERATION.reset(token)
 
 
 def correlation_id() -> str:
@@ -166,11 +188,10 @@ def operation(name: str, *, content: bool | None = None, slow_query_seconds: flo
         if content is not None:
             now = replace(now, has_content=content, slow_seconds=slow_query_seconds)
         own_span.set({"hlgraph.correlation_id": now.id})
-        token = _OPERATION.set(now)
         try:
-            yield
+            with within(_OPERATION, now):
+                yield
         finally:
-            _OPERATION.reset(token)
             measure("hlgraph.operation.duration", time.perf_counter() - start, by={"hlgraph.operation.name": name})
 
 

@@ -41,7 +41,7 @@ from hlgraph.records import (
     Triple,
 )
 from hlgraph.stores.image.image import FOLLOWED
-from hlgraph.stores.protocols import PullShape, Scope, Stores, by_id
+from hlgraph.stores.protocols import PullShape, Scope, Stores, by_id, find_records
 from hlgraph.testing.embedder import WordEmbedder
 from hlgraph.text import words
 
@@ -124,7 +124,7 @@ def change_for(
     """
     items: list[Extracted] = []
     extractor = TinyExtractor()
-    sources = {source.uri: source for source in by_id(stores.graph.find(Kind.SOURCE, Scope(corpus)), Source).values()}
+    sources = {source.uri: source for source in find_records(stores.graph, Source, scope=Scope(corpus))}
     for document in documents:
         processing = ("whole", extractor.fingerprint)
         compared = compare(document, corpus, stored=sources.get(document.uri), processing=processing, scheme=scheme)
@@ -173,7 +173,7 @@ def remove(stores: Stores, *uris: str) -> Outcome:
     stores : the stores
     uris : URIs of the sources; none: of all
     """
-    sources = by_id(stores.graph.find(Kind.SOURCE, Scope(CORPUS)), Source).values()
+    sources = find_records(stores.graph, Source, scope=Scope(CORPUS))
     chosen = [source for source in sources if not uris or source.uri in uris]
     with stores.graph.lock():
         change = removal(CORPUS, [source.id for source in chosen], versions=[source.version for source in chosen])

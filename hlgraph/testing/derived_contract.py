@@ -42,7 +42,7 @@ from hlgraph.stores.derived import (
     community_id,
     with_sources,
 )
-from hlgraph.stores.protocols import DomainStore, Scope, Stores, by_id, by_source, domain_of, domain_store
+from hlgraph.stores.protocols import DomainStore, Scope, Stores, by_source, domain_of, domain_store, find_records
 from hlgraph.testing.corpus import CORPUS, DOCUMENTS, fill, new_change, remove, snapshot
 
 # The part of the contract suite of DerivedStore about summaries of long sources.
@@ -476,7 +476,7 @@ def _save_summarised(stores: Stores, *, has_parts: bool = True) -> tuple[Run, Ma
     run = _run(stores)
     built = made_of(run, (_WEST, _EAST), (NAMES,))
     west = {ids.entity_id(CORPUS, name) for name in _WEST}
-    records = by_id(stores.graph.find(Kind.STATEMENT, Scope(CORPUS)), Statement).values()
+    records = find_records(stores.graph, Statement, scope=Scope(CORPUS))
     statements = {record.text: record.id for record in records}
     written = []
     for community in built.communities:

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 import hlgraph
 from hlgraph.algorithms.linked_passages import FITTED_WEIGHTS, link_features
 from hlgraph.evaluate.statistics import Resamples
-from hlgraph.records import Chunk, Kind, Source
+from hlgraph.records import Chunk, Source
 from hlgraph.retrieve.request import Unit
 from hlgraph.retrieve.retriever import Ranked
 from hlgraph.retrieve.session import Session
@@ -59,8 +59,8 @@ class _Seen:
         strength = 1 - 1 / (1 + np.exp((28 - len(session.request.question.split())) / 4))
         scores = np.log(passages.scores / passages.scores[0] + 1e-3)
         features = np.column_stack([scores, strength * link_features(passages)])
-        chunks = session.records(Kind.CHUNK, [hit.id for hit in best], record_type=Chunk)
-        sources = session.records(Kind.SOURCE, sorted({item.source_id for item in chunks.values()}), record_type=Source)
+        chunks = session.records(Chunk, [hit.id for hit in best])
+        sources = session.records(Source, sorted({item.source_id for item in chunks.values()}))
         uris = [sources[chunks[hit.id].source_id].uri.removeprefix("passage:") for hit in best]
         self.seen.append((uris, features))
         return ranked

@@ -91,9 +91,9 @@ def _reciprocal(session: Session, mode: Any) -> tuple[dict[str, float], dict[str
 
 
 def _candidates(session: Session, ids: Sequence[str], known: Array, before: dict[str, float]) -> Candidates:
-    said = session.records(Kind.STATEMENT, ids, record_type=Statement)
-    chunks = session.records(Kind.CHUNK, sorted({said[one].chunk_id for one in ids}), record_type=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({item.source_id for item in chunks.values()}), record_type=Source)
+    said = session.records(Statement, ids)
+    chunks = session.records(Chunk, sorted({said[one].chunk_id for one in ids}))
+    sources = session.records(Source, sorted({item.source_id for item in chunks.values()}))
     cosines, near = session.similarities(Kind.STATEMENT, ids), session.similarities(Kind.CHUNK, list(chunks))
     read = {hit.id: hit.score for hit in rerank(session, Kind.CHUNK, ids=list(chunks)).hits}
     (by_text, of_text), (by_vector, _) = _reciprocal(session, "text"), _reciprocal(session, "vector")

@@ -80,11 +80,11 @@ class _Seen:
         """See :class:`hlgraph.retrieve.retriever.Retriever`."""
         ranked = self.fused.rank(session, k)
         best = ranked.hits[:MOST]
-        chunks = session.records(Kind.CHUNK, [hit.id for hit in best], record_type=Chunk)
-        sources = session.records(Kind.SOURCE, sorted({item.source_id for item in chunks.values()}), record_type=Source)
+        chunks = session.records(Chunk, [hit.id for hit in best])
+        sources = session.records(Source, sorted({item.source_id for item in chunks.values()}))
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
-        statements = session.records(Kind.STATEMENT, ids, record_type=Statement)
+        statements = session.records(Statement, ids)
         texts: dict[str, list[str]] = {}
         for hit in rerank(session, Kind.STATEMENT, ids=ids).hits:
             texts.setdefault(statements[hit.id].chunk_id, []).append(statements[hit.id].text)

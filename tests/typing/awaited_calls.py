@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import assert_type
 
 import hlgraph
+from hlgraph.index.communities import BuiltCommunities
 from hlgraph.ingest.report import Report
 from hlgraph.records import Answer
 from hlgraph.retrieve import SearchResult
-from hlgraph.sdk.communities import BuiltCommunities, FoundCommunities
+from hlgraph.sdk.communities import FoundCommunities
 from hlgraph.sdk.hierarchy import FoundHierarchy
 from hlgraph.settings import Settings
 

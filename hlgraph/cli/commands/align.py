@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option, split
 from hlgraph.cli.commands.plan import basis, cost_lines, duration
 from hlgraph.errors import InputError
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
     from hlgraph.align.contest import Comparison
     from hlgraph.align.make import PairsCost, PairSet
     from hlgraph.align.train import Trained
-
-PLACE = 175  # position in the list of commands
 
 app = group("align", "Train a model to prefer answers with a reason that the evidence supports.")
 
@@ -138,9 +134,7 @@ def make(
         cli.show({"tasks": count, "models": cost.models}, _pairs_cost_lines(cost))
         return
     result.write(out)
-    cli.show({**result.to_json(), "out": out}, _made_lines(result, out))
-    if not result.train:
-        raise typer.Exit(1)
+    cli.show({**result.to_json(), "out": out}, _made_lines(result, out), fails=not result.train)
 
 
 @command(app, "audit")
@@ -160,9 +154,11 @@ def audit(cli: Invocation, pairs: PairsPath, max_length_auc: MostAuc = 0.95) -> 
     from hlgraph.align.pairs import held_out_beside, read_pairs
 
     report = audited(read_pairs(pairs), held_out_beside(pairs), most_auc=max_length_auc)
-    cli.show({**asdict(report), "breaks_training": report.breaks_training}, _audit_lines(report))
-    if report.breaks_training:
-        raise typer.Exit(1)
+    cli.show(
+        {**asdict(report), "breaks_training": report.breaks_training},
+        _audit_lines(report),
+        fails=report.breaks_training,
+    )
 
 
 @command(app, "train", "quiet")

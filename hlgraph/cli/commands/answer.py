@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from hlgraph.answer.contradictions import AssertedObject, Contradiction
     from hlgraph.records import Answer, ReportFigures
 
-PLACE = 30  # position in the list of commands
-
 app = typer.Typer()
 
 _K = Annotated[
@@ -134,9 +132,7 @@ def answer(
             budget=cli.budget,
         )
         result = answer_or_events if isinstance(answer_or_events, Answer) else streamed(answer_or_events)
-    cli.show(answer_tree(result), answer_lines(result, is_printed=stream))
-    if result.is_truncated:
-        raise typer.Exit(1)
+    cli.show(answer_tree(result), answer_lines(result, is_printed=stream), fails=result.is_truncated)
 
 
 def streamed(events: Iterator[AnswerEvent]) -> Answer:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hlgraph.ingest.exports import CorpusCopy
     from hlgraph.stores.protocols import Backup
 
-PLACE = 85  # position in the list of commands
-
 app = typer.Typer()
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
     from hlgraph.settings import Settings
 
-PLACE = 180  # position in the list of commands
-
 app = typer.Typer()
 
 Statements = Annotated[str, option("N,...", "Corpus sizes in statements, separated by commas; multiples of 10.")]
@@ -141,6 +139,8 @@ def bench(
             "growth.svg": benches.plot(cells),
         }
         write_files(Path(out), contents)
-    cli.show(tree, [*(line for table in tables for line in (*as_lines(table), "")), *notes])
-    if any(cell.errors for cell in cells):
-        raise typer.Exit(1)
+    cli.show(
+        tree,
+        [*(line for table in tables for line in (*as_lines(table), "")), *notes],
+        fails=any(cell.errors for cell in cells),
+    )

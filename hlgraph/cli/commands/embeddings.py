@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
     from hlgraph.sdk.embeddings import SwitchedSet, VerifiedSet
-
-PLACE = 65  # position in the list of commands
 
 app = group("embeddings", "Change the embedding model of a corpus while searches go on.")
 Model = Annotated[
@@ -91,10 +87,10 @@ def verify(
     with cli.connect("verifying") as graph:
         verified = graph.embeddings.verify(questions=question or (), sample=sample)
     cli.show(
-        pick(verified, "embedding rows missing strays damaged compared differing overlap is_fine"), _verified(verified)
+        pick(verified, "embedding rows missing strays damaged compared differing overlap is_fine"),
+        _verified(verified),
+        fails=not verified.is_fine,
     )
-    if not verified.is_fine:
-        raise typer.Exit(1)
 
 
 def _verified(verified: VerifiedSet) -> Iterator[str]:

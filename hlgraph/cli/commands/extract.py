@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.commands.ingest import Paths
 from hlgraph.cli.output import pick
@@ -17,8 +15,6 @@ from hlgraph.progress import step
 if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchReport
     from hlgraph.models.bedrock import BatchJob
-
-PLACE = 110  # position in the list of commands
 
 Out = Annotated[Path, option("--out FILE", "The batch file to write.")]
 Results = Annotated[list[Path], option("--results FILE", "A results file of the provider (may be repeated).")]
@@ -39,9 +35,8 @@ def _finish(cli: Invocation, report: BatchReport, *lines: str) -> None:
     cli.show(
         {**asdict(report), "failed": failed},
         [sources, f"chunks: {report.chunks:,}", *lines, *(f"failed: {failure.error}" for failure in report.failed)],
+        fails=report.failed or report.refused,
     )
-    if report.failed or report.refused:
-        raise typer.Exit(1)
 
 
 @command(app, "export", "corpus", "chat", "reading")
@@ -107,9 +102,11 @@ def fetch(cli: Invocation, job: Job, out: Fetched, wait: Wait = False) -> None:
         rest = [f"results: {out}", f"next: hlgraph extract import PATHS --results {out}"]
     else:
         rest = ["the job ended without results" if result.is_ended else "no results yet"]
-    cli.show({**asdict(result), "out": out if result.has_results else None}, [*_job_lines(result), *rest])
-    if not result.has_results:
-        raise typer.Exit(1)
+    cli.show(
+        {**asdict(result), "out": out if result.has_results else None},
+        [*_job_lines(result), *rest],
+        fails=not result.has_results,
+    )
 
 
 def _report(job: BatchJob) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option, read_file
 from hlgraph.cli.commands.ingest import GroundName
 from hlgraph.cli.output import pick, usage_tree
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from hlgraph.extract.grounding import Ground
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
-
-PLACE = 130  # position in the list of commands
 
 _ADDED = {"statements": "statement", "facts": "fact", "entities": "entity"}
 app = group("failures", "List, retry and repair chunks whose extraction by a chat model failed.")
@@ -142,9 +138,7 @@ def _finish(cli: Invocation, done: Mending) -> None:
         **pick(done, "gone left_out", added=counts),
         **usage_tree(done.report.usage),
     }
-    cli.show(tree, _finish_lines(done, counts))
-    if done.failed:
-        raise typer.Exit(1)
+    cli.show(tree, _finish_lines(done, counts), fails=done.failed)
 
 
 def _finish_lines(done: Mending, counts: Mapping[str, int]) -> Iterator[str]:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
     from hlgraph.sdk.hierarchy import FoundHierarchy
 
-PLACE = 50  # position in the list of commands
-
 app = group("hierarchy", "Build and list the summaries above the chunks of a corpus.")
 
 
@@ -51,7 +49,7 @@ def build(
     """
     from hlgraph.cli.commands.plan import basis, cost_lines
     from hlgraph.errors import InputError
-    from hlgraph.sdk.hierarchy import HierarchyQuery
+    from hlgraph.index.hierarchy import HierarchyQuery
 
     query = HierarchyQuery(
         layers=layers,

@@ -25,7 +25,7 @@ from hlgraph.cli.command import (
     pairs,
 )
 from hlgraph.cli.output import bulk_lines, bulk_tree, print_json, report_tree, say
-from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.errors import InputError
 
 if TYPE_CHECKING:
     from hlgraph.extract.grounding import Ground
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
     from hlgraph.read.table_mapping import TableMapping
     from hlgraph.sdk.client import HLGraph
-
-PLACE = 10  # position in the list of commands
 
 app = typer.Typer()
 
@@ -150,14 +148,6 @@ ImportCommand = Annotated[
         "are filled in (default: the setting neo4j.import_command, else print what to run).",
     ),
 ]
-
-
-def _extractor(name: str) -> ExtractorName:
-    from hlgraph.ingest.options import EXTRACTORS
-
-    if name not in EXTRACTORS:
-        raise UnknownNameError(f"there is no extractor {name!r}; choose local, spacy, precomputed or chat")
-    return name
 
 
 def _exit(report: Report | None) -> None:
@@ -300,10 +290,10 @@ def ingest(
         max_bytes=max_bytes,
         follow_links=follow_links,
         comments=comments,
-        extract=_extractor(extract),
+        extract=cast("ExtractorName", extract),  # IngestOptions refuses other names
         spacy_model=spacy_model,
         extractions=tuple(extractions or ()),
-        missing=cast('Literal["nothing", "local"]', missing),  # IngestOptions refuses other names
+        missing=cast('Literal["nothing", "local"]', missing),  # here too
         is_chunked=chunked,
         delete_missing=delete_missing,
         budget=cli.budget,

@@ -189,8 +189,6 @@ def _path(path: str | None, *, name: str = "ca", example: str = "/path/to/ca.pem
     return f"{name}: {_quoted(path)}" if path else f"# {name}: {example}"
 
 
-PLACE = 70  # position in the list of commands
-
 app = typer.Typer()
 
 
@@ -400,9 +398,7 @@ def health(
     report = probing.health(cli.settings(), timeout=timeout)
     image = None if report.image is None else {**report.image._asdict(), "behind": report.image.behind}
     tree = {**asdict(report), "checks": [check._asdict() for check in report.checks], "image": image}
-    cli.show(tree, probing.lines(report))
-    if not report.is_ready:
-        raise typer.Exit(1)
+    cli.show(tree, probing.lines(report), fails=not report.is_ready)
 
 
 @command(app, "doctor", "quiet")
@@ -430,9 +426,7 @@ def doctor(
                 piece(f"{'ok ' if finding.is_fine else 'BAD'}  {finding.check}: {finding.seen}\n")
     is_fine = all(finding.is_fine for finding in findings)
     tree = {"is_fine": is_fine, "checks": [finding._asdict() for finding in findings]}
-    cli.show(tree, ["the store is fine" if is_fine else "the store is not fine"])
-    if not is_fine:
-        raise typer.Exit(1)
+    cli.show(tree, ["the store is fine" if is_fine else "the store is not fine"], fails=not is_fine)
 
 
 @command(app, "migrate", "wait", "quiet")

@@ -9,8 +9,6 @@ import typer
 from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.errors import InputError
 
-PLACE = 195  # position in the list of commands
-
 app = typer.Typer()
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hlgraph.cli.command import Invocation, argument, command, group, option
 from hlgraph.cli.output import LISTED, pick
 
 if TYPE_CHECKING:
-    from hlgraph.sdk.merges import Candidate, CandidateQuery, FoundMerges, JudgedMerges
+    from hlgraph.resolve.candidates import Candidate, CandidateQuery
+    from hlgraph.resolve.decide import JudgedMerges
+    from hlgraph.sdk.merges import FoundMerges
     from hlgraph.stores.protocols import Decision
-
-PLACE = 60  # position in the list of commands
 
 app = group("merges", "Merge entities that are the same, and undo merges.")
 Lower = Annotated[
@@ -30,7 +28,7 @@ Most = Annotated[int, option("N", "Maximum number of pairs, the most certain fir
 
 
 def _query(lower: float | None, upper: float, most: int) -> CandidateQuery:
-    from hlgraph.sdk.merges import CandidateQuery
+    from hlgraph.resolve.candidates import CandidateQuery
 
     return CandidateQuery(lower=lower, upper=upper, most=most)
 
@@ -90,9 +88,7 @@ def judge(
         "undecided": [{**_candidate(pair), "reason": reason} for pair, reason in report.undecided],
         **pick(report, "calls left_out is_dry_run"),
     }
-    cli.show(tree, _judged_lines(report))
-    if report.conflicts:
-        raise typer.Exit(1)
+    cli.show(tree, _judged_lines(report), fails=report.conflicts)
 
 
 def _judged_lines(report: JudgedMerges) -> Iterator[str]:
@@ -129,9 +125,7 @@ def list_merges(
         {"canonical": merged.canonical.name, "aliases": [alias.name for alias in merged.aliases]}
         for merged in listing.groups
     ]
-    cli.show({**tree, "groups": groups}, _list_lines(listing))
-    if listing.contradictions:
-        raise typer.Exit(1)
+    cli.show({**tree, "groups": groups}, _list_lines(listing), fails=listing.contradictions)
 
 
 def _list_lines(listing: FoundMerges) -> Iterator[str]:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
     from hlgraph.models.accounts.budget import ExpectedCost
 
-PLACE = 100  # position in the list of commands
-
 app = typer.Typer()
 
 _Paths = Annotated[
@@ -172,9 +170,7 @@ def plan(
         with cli.connect("planning") as graph:
             estimate = graph.plan(list(paths), options=options)
         failed = [pick(failure, "uri error") for failure in estimate.failed]
-        cli.show({**asdict(estimate), "failed": failed}, plan_lines(estimate))
-        if failed:
-            raise typer.Exit(1)
+        cli.show({**asdict(estimate), "failed": failed}, plan_lines(estimate), fails=failed)
         return
     _check_none(of_ingest, "is about an ingest, and --question about an answer; give only one of them")
     from hlgraph.answer.answering import AnswerRequest

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from hlgraph.change import Pending
     from hlgraph.sdk.reconcile import Drift
 
-PLACE = 80  # position in the list of commands
-
 app = typer.Typer()
 
 
@@ -61,9 +59,7 @@ def reconcile(
         before.corpus: {"found": pick(before, _FIELDS), "left": pick(after, _FIELDS)} for before, after in drifts
     }
     corpora |= {name: {"error": message} for name, message in wrong.items()}
-    cli.show({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left}, lines)
-    if is_left:
-        raise typer.Exit(1)
+    cli.show({"corpora": corpora, "is_repaired": repair, "is_fine": not is_left}, lines, fails=is_left)
 
 
 _BY_KIND = {

@@ -14,9 +14,8 @@ from hlgraph.cli.output import pick
 
 if TYPE_CHECKING:
     from hlgraph.sdk.history import ChangeSet, SourceVersion
-    from hlgraph.sdk.retention import Hold, VerifiedReceipts
-
-PLACE = 15  # position in the list of commands
+    from hlgraph.sdk.retention import VerifiedReceipts
+    from hlgraph.stores.derived import Hold
 
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
@@ -121,9 +120,7 @@ def verify(
     lines = [
         f"corpus {corpus}: receipts {first.number} to {last.number} are as they were written, {sources} sources deleted"
     ]
-    cli.show(tree, [*lines, *(_compared_lines(chain) if with_store else ())])
-    if chain.returned or chain.missing:
-        raise typer.Exit(1)
+    cli.show(tree, [*lines, *(_compared_lines(chain) if with_store else ())], fails=chain.returned or chain.missing)
 
 
 def _compared_lines(chain: VerifiedReceipts) -> list[str]:

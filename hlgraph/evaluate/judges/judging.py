@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, create_model
 
 from hlgraph import progress
 from hlgraph.answer.plan import Rehearsal
 from hlgraph.errors import (
     BudgetError,
     InputError,
-    MissingExtraError,
     ModelAccessError,
     ModelAnswerError,
     ModelUnavailableError,
+    needs_extra,
 )
 from hlgraph.evaluate.judges.report import (
     CRITERIA,
@@ -46,14 +45,19 @@ from hlgraph.evaluate.judges.report import (
     wrote_itself,
 )
 from hlgraph.evaluate.statistics import Resamples, holm
-from hlgraph.extract.chat.messages import Messages, ReplyError, Words, ask_twice
 from hlgraph.models import choose
 from hlgraph.models.accounts.budget import Budget, ExpectedCost, Purse, price_of
 from hlgraph.models.accounts.ledger import Purpose, Spent
 from hlgraph.models.choose import executor_of
 from hlgraph.models.executor import Executor, Request
 from hlgraph.models.prompts import Prompt, delimited, prompts_of, read_prompt
+from hlgraph.records import group_by
 from hlgraph.settings import Settings
+
+with needs_extra("chat", "a judge of answers"):
+    from pydantic import create_model
+
+    from hlgraph.extract.chat.messages import Messages, ReplyError, ReplyPart, Words, ask_twice
 
 # Calls of a judge. A reply that cannot be read is requested once more.
 
@@ -61,7 +65,7 @@ from hlgraph.settings import Settings
 STAGE = "judge"
 """The stage of these calls in the ledger."""
 _PROMPTS = Path(__file__).with_name("prompts")
-_Reply = TypeVar("_Reply", bound=BaseModel)
+_Reply = TypeVar("_Reply", bound=ReplyPart)
 Why = Literal["unreadable", "refused", "unavailable", "budget"]
 
 
@@ -158,10 +162,8 @@ def _why(error: Exception) -> Why:
 _PLACES = {"1": 1.0, "2": 0.0, "tie": 0.5}
 
 
-class _Winners(BaseModel):
+class _Winners(ReplyPart):
     """Which answer is better, by criterion."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     reason: str = ""
 
@@ -214,29 +216,25 @@ def _form(criteria: tuple[str, ...]) -> type[_Winners]:
 _MOST = 50
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class CorrectnessVerdict(_Part):
+class CorrectnessVerdict(ReplyPart):
     """Whether the answer is correct."""
 
     reason: str = ""
     verdict: Literal["correct", "incorrect"]
 
 
-class Assertions(_Part):
+class Assertions(ReplyPart):
     """What an answer has to say."""
 
     assertions: list[Words]
 
 
-class _Supported(_Part):
+class _Supported(ReplyPart):
     number: int
     is_supported: Literal["yes", "no"]
 
 
-class SupportVerdicts(_Part):
+class SupportVerdicts(ReplyPart):
     """One verdict for each assertion."""
 
     verdicts: list[_Supported]
@@ -309,11 +307,6 @@ def _check_some(reply: Assertions) -> None:
     if not 0 < len(reply.assertions) <= _MOST:
         raise ReplyError(f"there must be from 1 to {_MOST} assertions; there are {len(reply.assertions)}")
 
-
-try:
-    import pydantic  # noqa: F401 - imported here, so that its absence gives one clear error
-except ImportError as error:
-    raise MissingExtraError("chat", "a judge of answers") from error
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -550,11 +543,7 @@ def _calibrations(
 
 def _same(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     """One answer for each of up to ``most`` questions, evenly spread, taken from the strategies in turn."""
-    by_question: dict[str, list[Candidate]] = {}
-    for item in candidates:
-        if item.text:
-            by_question.setdefault(item.question_id, []).append(item)
-    groups = list(by_question.values())
+    groups = list(group_by((item for item in candidates if item.text), lambda item: item.question_id).values())
     count = min(most, len(groups))
     places = [at * len(groups) // count for at in range(count)]
     return [groups[place][number % len(groups[place])] for number, place in enumerate(places)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hlgraph.records import Entity, Fact, Source, Statement
+from hlgraph.records import Entity, Fact, Source, Statement, group_by
 from hlgraph.text import content_words, words
 
 if TYPE_CHECKING:
@@ -162,9 +162,7 @@ class Askable:
         )
         plain = {name: item for name, item in entities.items() if not _is_no_plain_name(item.name)}
         self._groups = {name: name for name in entities} | _grouped(plain, self._counts)
-        self._members: dict[str, list[str]] = {}
-        for name, group in self._groups.items():
-            self._members.setdefault(group, []).append(name)
+        self._members = group_by(self._groups, self._groups.__getitem__)
         self._agents = {
             group
             for group, names in self._members.items()

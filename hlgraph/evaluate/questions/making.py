@@ -15,7 +15,7 @@ from hlgraph.evaluate.questions.askable import AGENT, THING, Askable, Clause, cl
 from hlgraph.evaluate.questions.record import NO_ANSWER, TEMPLATE_KINDS, MadeQuestion, QuestionKind, QuestionSet
 from hlgraph.evaluate.runner import PREFIX
 from hlgraph.ids import checksum, content_id
-from hlgraph.records import Chunk, Source
+from hlgraph.records import Chunk, Source, group_by
 from hlgraph.text import content_words, words
 
 if TYPE_CHECKING:
@@ -445,9 +445,8 @@ class _Maker:
         self._askable = Askable(stored)
         self._document = documents(stored, by)
         by_subject, links = self._clauses()
-        by_object: dict[str, list[Clause]] = {}
-        for clause in (each for clauses in links.values() for each in clauses):
-            by_object.setdefault(self._askable.group(clause.fact.object_id or ""), []).append(clause)
+        linked = (clause for clauses in links.values() for clause in clauses)
+        by_object = group_by(linked, lambda clause: self._askable.group(clause.fact.object_id or ""))
         self._paths = Paths(
             by_subject,
             links,

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from hlgraph import progress
 from hlgraph.algorithms.calibration import fitted_cosine
@@ -30,7 +29,7 @@ from hlgraph.errors import HLGraphError, InputError, ModelAnswerError, ModelErro
 from hlgraph.evaluate.questions.checking import AloneReport, Finding, check_corpus, duplicates, holds
 from hlgraph.evaluate.questions.making import documents, names_in, passage_of
 from hlgraph.evaluate.questions.record import NO_ANSWER, MadeQuestion, QuestionKind, QuestionSet
-from hlgraph.extract.chat.messages import Name, ReplyError, Words, parse, schema
+from hlgraph.extract.chat.messages import Name, ReplyError, ReplyPart, Words, parse, schema
 from hlgraph.ids import checksum, content_id
 from hlgraph.ingest.plan import NamedChat
 from hlgraph.models.accounts.budget import Purse, Usage
@@ -115,8 +114,8 @@ def chunk_groups(graph: HLGraph, *, document: Callable[[str], str], seed: int) -
 # The docstrings are part of the JSON schemas that providers get: to change one is to change a prompt.
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+class _Part(ReplyPart, extra="ignore"):
+    pass
 
 
 class Draft(_Part):
@@ -176,7 +175,7 @@ class Questions(_Part):
 
 STAGE = "questions"
 _PROMPTS = Path(__file__).parent / "prompts"
-_Reply = TypeVar("_Reply", bound=BaseModel)
+_Reply = TypeVar("_Reply", bound=ReplyPart)
 _Item = TypeVar("_Item")
 _T = TypeVar("_T")
 

@@ -1,11 +1,9 @@
 """Extraction with a chat model: entities first, then propositions with topics and facts about these entities."""
 
-from hlgraph.errors import MissingExtraError
+from hlgraph.errors import needs_extra
 
-try:
+with needs_extra("chat", "extraction by a chat model"):
     import pydantic  # noqa: F401 - imported here, so that its absence gives one clear error
-except ImportError as error:
-    raise MissingExtraError("chat", "extraction by a chat model") from error
 
 from hlgraph.extract.chat._extractor import (
     ChatExtractor,

@@ -38,9 +38,9 @@ from hlgraph.extract.chat.messages import (
     Messages,
     Reply,
     ReplyError,
+    ReplyPart,
     Salvaged,
     Words,
-    _Part,
     accepts,
     ask_and_repair,
     ask_domain,
@@ -103,14 +103,14 @@ Topics = Annotated[
 ]
 
 
-class FoundDomain(_Part):
+class FoundDomain(ReplyPart):
     """The reply about the samples of a corpus."""
 
     kinds: Annotated[Kinds, Field(min_length=1)]
     topics: Annotated[Topics, Field(min_length=1)]
 
 
-class GivenDomain(_Part):
+class GivenDomain(ReplyPart):
     """A domain given by a person; one of the two lists may be omitted."""
 
     kinds: Kinds = Field(default_factory=list)

@@ -68,24 +68,26 @@ Name = Annotated[str, AfterValidator(_name)]
 """Clean text of at most 500 characters, since a model that repeats itself writes longer ones."""
 
 
-class _Part(BaseModel):
+class ReplyPart(BaseModel):
+    """A part of a reply: its fields have their types as they are, and there are no others."""
+
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class FoundEntity(_Part):
+class FoundEntity(ReplyPart):
     """A name and what it is a name of."""
 
     name: Name
     kind: Annotated[str, AfterValidator(_kind)] = ""
 
 
-class FoundEntities(_Part):
+class FoundEntities(ReplyPart):
     """The reply to the first call."""
 
     entities: list[FoundEntity]
 
 
-class FoundFact(_Part):
+class FoundFact(ReplyPart):
     """Subject, predicate, object."""
 
     subject: Name
@@ -93,7 +95,7 @@ class FoundFact(_Part):
     object: Words
 
 
-class FoundProposition(_Part):
+class FoundProposition(ReplyPart):
     """One proposition with what hangs on it."""
 
     text: Words
@@ -102,20 +104,20 @@ class FoundProposition(_Part):
     facts: list[FoundFact] = []
 
 
-class FoundPropositions(_Part):
+class FoundPropositions(ReplyPart):
     """The reply to the second call."""
 
     propositions: list[FoundProposition]
 
 
-class MendedReply(_Part):
+class MendedReply(ReplyPart):
     """Both replies in one, as a person writes them; without ``entities``, those of the model's own reply are used."""
 
     entities: list[FoundEntity] | None = None
     propositions: list[FoundProposition]
 
 
-class FoundVerdict(_Part):
+class FoundVerdict(ReplyPart):
     """Whether the statement of this number says what its text says."""
 
     number: int
@@ -123,7 +125,7 @@ class FoundVerdict(_Part):
     reason: str = ""
 
 
-class FoundVerdicts(_Part):
+class FoundVerdicts(ReplyPart):
     """The reply about some statements of one text."""
 
     verdicts: list[FoundVerdict]
@@ -266,8 +268,7 @@ def version(name: str, domain: Domain | None = None) -> str:
 def _named(name: str, domain: Domain | None) -> tuple[str, ...]:
     """The kinds or topics of the domain that the prompt of a call names."""
     part = _PART_OF.get(name)
-    names: tuple[str, ...] = () if domain is None or part is None else getattr(domain, part)
-    return names
+    return () if domain is None or part is None else getattr(domain, part)
 
 
 def _in_domain(messages: Messages, name: str, *, domain: Domain | None) -> Messages:

@@ -19,7 +19,7 @@ import msgspec
 from hlgraph.errors import ExtractionError
 from hlgraph.extract.extractor import ChunkInput, ChunkText, Extractor, spelled
 from hlgraph.ids import checksum, normalise_name
-from hlgraph.records import Extraction, Mention, Proposition, Triple
+from hlgraph.records import Extraction, Mention, Proposition, Triple, group_by
 
 # Lines.
 
@@ -532,10 +532,8 @@ class PrecomputedExtractor:
 
         The chunks of a large document come in consecutive calls.
         """
-        documents: dict[tuple[str | None, str], list[int]] = {}
-        for i, chunk in enumerate(chunks):
-            if chunk.chunk_count > 1:
-                documents.setdefault((chunk.key, chunk.uri), []).append(i)
+        parts = (i for i, chunk in enumerate(chunks) if chunk.chunk_count > 1)
+        documents = group_by(parts, lambda i: (chunks[i].key, chunks[i].uri))
         begun, self._begun = self._begun, {}
         for name, indices in documents.items():
             positions, taken = begun.get(name, (set(), set()))

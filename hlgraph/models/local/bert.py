@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph import progress
-from hlgraph.errors import MissingExtraError, ModelError, ModelMissingError, needs_extra
+from hlgraph.errors import ModelError, ModelMissingError, needs_extra
 from hlgraph.ids import checksum
 
 if TYPE_CHECKING:
@@ -763,9 +763,8 @@ def _imported() -> ModuleType:
     if is_blocked:
         sys.modules[_REPORTS] = None  # type: ignore[assignment]  # documented: makes its import fail
     try:
-        import openvino
-    except ImportError as error:
-        raise MissingExtraError("openvino", "computing the local embedding model with OpenVINO") from error
+        with needs_extra("openvino", "computing the local embedding model with OpenVINO"):
+            import openvino
     finally:
         if is_blocked:
             del sys.modules[_REPORTS]

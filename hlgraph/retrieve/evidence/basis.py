@@ -56,7 +56,7 @@ def of_summaries(
     """
     wanted = [hit for hit in hits if hit.id in resting]
     names = sorted({name for hit in wanted for name in resting[hit.id].quoted})
-    statements = session.records(Kind.STATEMENT, names, record_type=Statement)
+    statements = session.records(Statement, names)
     cosines = session.similarities(Kind.STATEMENT, names)
     parts = dict(chunks)
     for name, statement in statements.items():

@@ -13,7 +13,19 @@ from typing import NamedTuple, TypeAlias
 
 import scipy.sparse as sp
 
-from hlgraph.records import Chunk, Entity, Evidence, Fact, Kind, Record, Relationship, Source, Statement, Topic
+from hlgraph.records import (
+    RECORD_TYPES,
+    Chunk,
+    Entity,
+    Evidence,
+    Kind,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Topic,
+    group_by,
+)
 from hlgraph.retrieve.explain.parts import (
     BasisTrace,
     EvidenceGraph,
@@ -322,13 +334,7 @@ MOST_CHARACTERS = 200
 """Maximum length of a text; longer ones are cut."""
 _MOST_SEEDS = 20  # named seeds of one search
 _MOST_JOINTS = 5
-_NAMED: dict[Kind, type[Statement | Fact | Entity | Topic | Source]] = {
-    Kind.STATEMENT: Statement,
-    Kind.FACT: Fact,
-    Kind.ENTITY: Entity,
-    Kind.TOPIC: Topic,
-    Kind.SOURCE: Source,
-}
+_NAMED = (Kind.STATEMENT, Kind.FACT, Kind.ENTITY, Kind.TOPIC, Kind.SOURCE)
 
 Node: TypeAlias = tuple[str, Kind]
 
@@ -342,9 +348,7 @@ def costs(calls: Iterable[Call]) -> tuple[StoreCost, ...]:
     >>> costs(calls)
     (StoreCost(store='neo4j', calls=2, round_trips=2, milliseconds=1.5, rows=5, bytes=0),)
     """
-    by_store: dict[str, list[Call]] = {}
-    for call in calls:
-        by_store.setdefault(call.store, []).append(call)
+    by_store = group_by(calls, lambda call: call.store)
     return tuple(
         StoreCost(
             store,
@@ -385,10 +389,10 @@ def explained(explanation: Explanation, session: Session, *, evidence: Sequence[
     )
     wanted |= {(key, around.kinds[key]) for bridge in bridges for key in bridge}
     chunk_of = {piece.statement_id: piece.chunk_id for piece in evidence if piece.statement_id}
-    statements = session.records(Kind.STATEMENT, _of_kind(wanted, Kind.STATEMENT), record_type=Statement)
+    statements = session.records(Statement, _of_kind(wanted, Kind.STATEMENT))
     chunk_of = {key: piece.chunk_id for key, piece in statements.items()} | chunk_of
     wanted |= {(key, Kind.CHUNK) for key in (*chunk_of.values(), *(key for keys in below.values() for key in keys))}
-    chunks = session.records(Kind.CHUNK, _of_kind(wanted, Kind.CHUNK), record_type=Chunk)
+    chunks = session.records(Chunk, _of_kind(wanted, Kind.CHUNK))
     lineage = chunk_of | {key: chunk.source_id for key, chunk in chunks.items()}
     paths = _ordered(notes.paths, [key for key, _ in results], lineage=lineage)
     seeds = {hit.id for group in notes.seeds for hit in group.hits}
@@ -500,10 +504,10 @@ class _Names:
         """Read the names of these nodes."""
         nodes = set(wanted)
         titles: dict[str, str] = {}
-        chunks = self._session.records(Kind.CHUNK, _of_kind(nodes, Kind.CHUNK), record_type=Chunk)
+        chunks = self._session.records(Chunk, _of_kind(nodes, Kind.CHUNK))
         nodes |= {(chunk.source_id, Kind.SOURCE) for chunk in chunks.values()}
-        for kind, record_type in _NAMED.items():
-            for key, record in self._session.records(kind, _of_kind(nodes, kind), record_type=record_type).items():
+        for kind in _NAMED:
+            for key, record in self._session.records(RECORD_TYPES[kind], _of_kind(nodes, kind)).items():
                 self._names[key, kind] = shortened_text(_name(record))
                 if isinstance(record, Source):
                     titles[key] = _name(record)

@@ -349,7 +349,7 @@ def rerank_paths(
     """
     nodes = sorted({node for path in paths for node in path})
     ids = [region.ids[node] for node in nodes]
-    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+    records = session.records(Statement, ids)
     place = {node: at for at, node in enumerate(nodes)}
     with session.step("rerank paths") as step:
         step.count = len(paths)

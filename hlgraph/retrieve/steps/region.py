@@ -151,8 +151,7 @@ class Region:
         NDArray
             Best first.
         """
-        best: Nodes = nodes[top_k(self.cosines(nodes), k, tie_break=self._rank[nodes])]
-        return best
+        return nodes[top_k(self.cosines(nodes), k, tie_break=self._rank[nodes])]
 
     def has_entity(self, key: str) -> bool:
         """Whether the region has this entity."""

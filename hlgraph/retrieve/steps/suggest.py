@@ -381,4 +381,4 @@ def texts_of(session: Session, ids: Sequence[str]) -> dict[str, str]:
     dict
         Without the ids whose record is gone.
     """
-    return {item: record.text for item, record in session.records(Kind.STATEMENT, ids, record_type=Statement).items()}
+    return {item: record.text for item, record in session.records(Statement, ids).items()}

@@ -12,7 +12,7 @@ import numpy as np
 
 from hlgraph.algorithms.word_counts import WordCounts
 from hlgraph.errors import InputError
-from hlgraph.records import Kind, Scalar, Statement
+from hlgraph.records import Scalar, Statement
 from hlgraph.retrieve.question.keywords import broad, chain, comparison
 from hlgraph.retrieve.question.subqueries import names
 from hlgraph.retrieve.request import Unit
@@ -258,7 +258,7 @@ def shape_of(session: Session, ranked: Ranked, *, most: int) -> Shape:
     Shape
     """
     ids = [hit.id for hit in ranked.hits]
-    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+    records = session.records(Statement, ids)
     statements = [records[item] for item in ids if item in records]
     counted = session.words.of([item.text for item in statements])
     return shape(counted, [item.source_id for item in statements], most=most)

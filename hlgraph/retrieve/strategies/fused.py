@@ -211,11 +211,11 @@ class FusedRetriever:
             if linked and self.field_boost and session.has_metadata:
                 # The passages of both steps below, in one round trip.
                 read = _as_chunks(session, Ranked(kind, hits[:_BOOSTED], {}))
-                session.records(Kind.CHUNK, [*read, *(item for item, _ in ranked_chunks[:linked])], record_type=Chunk)
+                session.records(Chunk, [*read, *(item for item, _ in ranked_chunks[:linked])])
         hits = self._boosted(session, kind, hits=hits, why=why)
         if kind is Kind.STATEMENT:
             factors = self._factors(session, [Hit(item, score) for item, score in ranked_chunks])
-            records = session.records(Kind.STATEMENT, [hit.id for hit in hits], record_type=Statement)
+            records = session.records(Statement, [hit.id for hit in hits])
             of_hit = {item: factors[one.chunk_id] for item, one in records.items() if one.chunk_id in factors}
             hits = _with_reranker(session, _scaled(hits, of_hit, why=why), why=why)
         else:
@@ -306,8 +306,8 @@ def _name(part: Retriever) -> str:
 def _metadata(session: Session, kind: Kind, *, ids: Sequence[str]) -> dict[str, Metadata]:
     """The metadata of the source of each node."""
     record_type: type[Chunk | Statement] = Statement if kind is Kind.STATEMENT else Chunk
-    of_node = {item: one.source_id for item, one in session.records(kind, ids, record_type=record_type).items()}
-    sources = session.records(Kind.SOURCE, sorted(set(of_node.values())), record_type=Source)
+    of_node = {item: one.source_id for item, one in session.records(record_type, ids).items()}
+    sources = session.records(Source, sorted(set(of_node.values())))
     return {item: sources[source].metadata for item, source in of_node.items() if source in sources}
 
 
@@ -316,7 +316,7 @@ def _as_chunks(session: Session, ranked: Ranked) -> list[str]:
     ids = [hit.id for hit in ranked.hits]
     if ranked.kind is Kind.CHUNK:
         return ids
-    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+    records = session.records(Statement, ids)
     return list(dict.fromkeys(records[item].chunk_id for item in ids if item in records))
 
 
@@ -327,7 +327,7 @@ def _as_statements(session: Session, results: Sequence[Ranked]) -> list[list[str
     if chunks:
         graph = session.pull(list(chunks), _STATEMENTS)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
-        records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+        records = session.records(Statement, ids)
         for hit in rerank(session, Kind.STATEMENT, ids=ids).hits:
             chunk = records[hit.id].chunk_id
             if chunks.get(chunk) == "":
@@ -360,8 +360,8 @@ def linked_passages(session: Session, hits: Sequence[Hit]) -> Passages:
     Passages
     """
     ids = [hit.id for hit in hits]
-    chunks = session.records(Kind.CHUNK, ids, record_type=Chunk)
-    sources = session.records(Kind.SOURCE, sorted({chunk.source_id for chunk in chunks.values()}), record_type=Source)
+    chunks = session.records(Chunk, ids)
+    sources = session.records(Source, sorted({chunk.source_id for chunk in chunks.values()}))
     title_of = {item: sources[chunk.source_id].title for item, chunk in chunks.items() if chunk.source_id in sources}
     titles = [title_of.get(item, "") for item in ids]
     texts = [

@@ -313,10 +313,8 @@ def _groups(
     session: Session, shown: Mapping[int, Sequence[str]], *, chosen: Sequence[Group], anchors: Mapping[str, int]
 ) -> tuple[Group, ...]:
     """The communities with their statements, entities and passages; a passage of two communities is in the first of them."""
-    said = session.records(Kind.STATEMENT, [item for mine in shown.values() for item in mine], record_type=Statement)
-    chunks = session.records(
-        Kind.CHUNK, sorted({item for group in chosen for item in group.passages}), record_type=Chunk
-    )
+    said = session.records(Statement, [item for mine in shown.values() for item in mine])
+    chunks = session.records(Chunk, sorted({item for group in chosen for item in group.passages}))
     tokens = {item: chunk.tokens for item, chunk in chunks.items()}
     groups: list[Group] = []
     seen: set[str] = set()
@@ -369,8 +367,7 @@ class _Explored:
 
     def _of(self, item: str) -> Vector:
         place = int(np.searchsorted(self.around.ids, item))
-        shares: Vector = self.shares[:, place]
-        return shares
+        return self.shares[:, place]
 
     def share(self, item: str) -> float:
         """The sum of the shares of a statement."""

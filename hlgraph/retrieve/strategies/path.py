@@ -260,7 +260,7 @@ class PathRetriever:
             vectors = np.stack(rows) if rows else vectors
 
         def texts(nodes: Sequence[int]) -> dict[int, str]:
-            records = session.records(Kind.STATEMENT, [ids[node] for node in nodes], record_type=Statement)
+            records = session.records(Statement, [ids[node] for node in nodes])
             return {node: records[ids[node]].text if ids[node] in records else "" for node in nodes}
 
         coverage: Coverage | None = None
@@ -356,7 +356,7 @@ def _add_paths(session: Session, explored: _Explored, *, why: Why) -> None:
     """Add the best path through each passage."""
     ids: list[str] = explored.graph.ids.tolist()
     nodes = {node for path in explored.paths for node in path.nodes}
-    records = session.records(Kind.STATEMENT, sorted(ids[node] for node in nodes), record_type=Statement)
+    records = session.records(Statement, sorted(ids[node] for node in nodes))
     for path in explored.paths:
         texts = [records[ids[node]] for node in path.nodes if ids[node] in records]
         for statement in texts:
@@ -373,7 +373,7 @@ def _statements(session: Session, *, explored: _Explored, chunks: Sequence[Hit])
     ids = [str(item) for item in explored.graph.ids]
     scores: dict[str, float] = {}
     why: Why = {}
-    records = session.records(Kind.STATEMENT, ids, record_type=Statement)
+    records = session.records(Statement, ids)
     shares = {hit.id: hit.score / (chunks[0].score or 1.0) for hit in chunks}
     cosines = session.similarities(Kind.STATEMENT, ids)
     for path in explored.paths:

@@ -100,7 +100,7 @@ class TopicGraphRetriever:
         allowed[region.closest(np.setdiff1d(near, seeds), self.candidates)] = True
         allowed[seeds] = True
         # All texts and vectors at once; the reranker finds them in the session.
-        session.records(Kind.STATEMENT, [region.ids[node] for node in np.flatnonzero(allowed)], record_type=Statement)
+        session.records(Statement, [region.ids[node] for node in np.flatnonzero(allowed)])
         region.vectors(np.flatnonzero(allowed))
         options = BeamOptions(self.beam_width, self.max_depth, rescored=self.rescored)
         result = walk(GuidedWalk(session, region, allowed=allowed), seeds, options=options)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hlgraph.subgraph import Csr
+from hlgraph.subgraph import Csr, spans
 
 NO_SOURCE = -1
 """The source of a node that belongs to no single source: of a fact or an entity."""
@@ -74,8 +74,7 @@ def find(stored: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
     if not len(stored) or not len(values):
         return np.full(len(values), -1, dtype=np.int64)
     at = np.minimum(np.searchsorted(stored, values), len(stored) - 1)
-    result: NDArray[np.int64] = np.where(stored[at] == values, at, -1)
-    return result
+    return np.where(stored[at] == values, at, -1)
 
 
 def is_among(values: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
@@ -85,20 +84,7 @@ def is_among(values: NDArray[Any], stored: NDArray[Any]) -> NDArray[np.bool_]:
     ----------
     values, stored : see :func:`find`
     """
-    mask: NDArray[np.bool_] = find(stored, values) >= 0
-    return mask
-
-
-def spans(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Consecutive integers from each start, one range after the other.
-
-    Parameters
-    ----------
-    first : start of each range
-    counts : length of each range
-    """
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
+    return find(stored, values) >= 0
 
 
 def places(nodes: NodeTable, ids: Iterable[str]) -> NDArray[np.int64]:
@@ -183,8 +169,7 @@ class OneWay(NamedTuple):
 
     def counts(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of links of each of these nodes."""
-        counts: NDArray[np.int64] = self.starts[nodes + 1] - self.starts[nodes]
-        return counts
+        return self.starts[nodes + 1] - self.starts[nodes]
 
     def of(self, nodes: NDArray[np.int64], *, most: int | None = None) -> Gathered:
         """The links of these nodes, in their order. Time and memory are linear in the result.

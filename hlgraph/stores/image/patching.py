@@ -35,12 +35,11 @@ from hlgraph.stores.image.arrays import (
     is_among,
     joined,
     laid_over,
-    spans,
     unchanged,
 )
 from hlgraph.stores.image.image import SAID, Image, Touched, paired, related
 from hlgraph.stores.protocols import Altered
-from hlgraph.subgraph import KINDS
+from hlgraph.subgraph import KINDS, spans
 
 # A list holds the new rows of the chunks, statements and facts that a change touches, and the patch compares them with the rows of
 # the image. Counted relationships are not listed. Nodes are named by their ids, which are hashes; a list holds no text.
@@ -669,8 +668,7 @@ def _merged(old: Rows, new: Rows) -> Rows:
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer]) -> _Numbers:
     """One number a pair, in the order of the pairs."""
-    keys: _Numbers = (a.astype(np.int64, copy=False) << 32) + b
-    return keys
+    return (a.astype(np.int64, copy=False) << 32) + b
 
 
 def _co_occurs(old: dict[str, _Ways], new: dict[str, _Ways], edits: dict[str, _Edits]) -> _Edits:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.ppr import Precision, Rows, replaced, with_twins
 from hlgraph.algorithms.projection import INGREDIENTS, NODE_KINDS, PER_STATEMENT, ProjectionShape, ingredients
 from hlgraph.records import Hit, Kind, Relationship
-from hlgraph.stores.image.arrays import Gathered, joined, spans
+from hlgraph.stores.image.arrays import Gathered, joined
 from hlgraph.stores.image.image import Image, Touched
 from hlgraph.stores.in_process import PulledRanker, WalkedGraph, WalkedNodes, check_query, precision_of
 from hlgraph.stores.protocols import GraphStore, PullShape, RankQuery, Scope
-from hlgraph.subgraph import KINDS, Subgraph
+from hlgraph.subgraph import KINDS, Subgraph, spans
 
 # Rows of the graph of a shape, read from an image; :func:`hlgraph.algorithms.projection.project` makes all of them.
 
@@ -226,8 +226,7 @@ def _ordered(
     was_there[went] = False
     order = order[was_there[order]] if len(went) else order
     came = came[np.argsort(new.ids[came])]
-    by_id: NDArray[np.intp] = np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
-    return by_id
+    return np.insert(order, np.searchsorted(new.ids[order], new.ids[came]), came)
 
 
 _EDGES = 20_000_000

@@ -55,8 +55,8 @@ from hlgraph.stores.protocols import (
     RankQuery,
     Scope,
     VectorSets,
-    by_id,
     check_base,
+    read_records,
 )
 from hlgraph.stores.trace import pulling
 from hlgraph.text import ACL
@@ -655,7 +655,7 @@ def _sources_inside(store: Neo4jGraphStore, corpus: str, *, names: Sequence[str]
     query = "retrieve/find_sources_inside"
     rows = store._server.read(lambda reads: reads.collect(query, names, key="prefixes", corpus=corpus))
     ids = sorted(set(_ids(rows)))
-    return list(by_id(store.records(Kind.SOURCE, ids, scope=Scope(corpus)), Source).values())
+    return list(read_records(store, Source, ids=ids, scope=Scope(corpus)).values())
 
 
 def _page(store: Neo4jGraphStore, kind: Kind, scope: Scope, *, after: str, size: int) -> IdPage:

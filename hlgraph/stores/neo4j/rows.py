@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hlgraph.change import Change
-from hlgraph.records import Chunk, Entity, Fact, Kind, Metadata, MetadataValue, Record, Source, Statement, Topic
+from hlgraph.records import RECORD_TYPES, Kind, Metadata, MetadataValue, Record, Statement, Topic
 from hlgraph.stores.neo4j.server import Row
 from hlgraph.text import ACL
 
@@ -35,14 +35,6 @@ def _tuple(value: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(value or ())
 
 
-_MAKE: Mapping[Kind, Callable[..., Record]] = {
-    Kind.SOURCE: Source,
-    Kind.CHUNK: Chunk,
-    Kind.TOPIC: Topic,
-    Kind.STATEMENT: Statement,
-    Kind.FACT: Fact,
-    Kind.ENTITY: Entity,
-}
 _CONVERTED: Mapping[Kind, tuple[int, Callable[[Any], object]]] = {
     Kind.SOURCE: (5, metadata),
     Kind.CHUNK: (7, _tuple),
@@ -60,7 +52,7 @@ def records(kind: Kind, rows: Iterable[Row]) -> dict[str, Record]:
     kind : kind of the records
     rows : rows with a column ``records``: lists of the field values of many records
     """
-    make, lists = _MAKE[kind], [values for row in rows for values in row["records"]]
+    make, lists = RECORD_TYPES[kind], [values for row in rows for values in row["records"]]
     if kind in _CONVERTED:
         at, convert = _CONVERTED[kind]
         for values in lists:

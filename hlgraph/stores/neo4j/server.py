@@ -15,6 +15,7 @@ import neo4j
 import neo4j.exceptions
 from neo4j import exceptions as foreign
 
+from hlgraph import telemetry
 from hlgraph.errors import SettingsError, StoreConflictError, StoreCorruptError, StoreError, StoreUnavailableError
 from hlgraph.stores import closing, queries
 from hlgraph.stores.batches import batched
@@ -375,7 +376,7 @@ class Server:
         seconds = self.settings.read_seconds
 
         def within(limit: float, work: Callable[[neo4j.Session], S]) -> S:
-            with _silent_for(limit), self._session(neo4j.READ_ACCESS, patience=limit) as session:
+            with telemetry.within(_SILENCE, limit), self._session(neo4j.READ_ACCESS, patience=limit) as session:
                 return work(session)
 
         def read(limit: float | None) -> T:
@@ -497,15 +498,6 @@ def _rows(result: neo4j.Result) -> list[Row]:
     return [dict(zip(result.keys(), record.values(), strict=True)) for record in result]
 
 
-@contextlib.contextmanager
-def _silent_for(seconds: float) -> Iterator[None]:
-    token = _SILENCE.set(seconds)
-    try:
-        yield
-    finally:
-        _SILENCE.reset(token)
-
-
 def _limit(driver: neo4j.Driver) -> None:
     """Close connections that do not answer within :data:`_SILENCE`; the driver itself waits without limit."""
     pool: Any = driver._pool
@@ -566,7 +558,10 @@ def _driver(url: str, settings: Neo4jSettings) -> neo4j.Driver:
         try:
             if is_hasty():
                 seconds = settings.read_seconds
-                with _silent_for(seconds), driver.session(connection_acquisition_timeout=seconds) as session:
+                with (
+                    telemetry.within(_SILENCE, seconds),
+                    driver.session(connection_acquisition_timeout=seconds) as session,
+                ):
                     session.run("RETURN 1").consume()
             else:
                 driver.verify_connectivity()

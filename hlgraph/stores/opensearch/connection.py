@@ -20,11 +20,11 @@ import msgspec
 
 from hlgraph.errors import (
     HLGraphError,
-    MissingExtraError,
     ModelMismatchError,
     SettingsError,
     StoreError,
     StoreUnavailableError,
+    needs_extra,
 )
 from hlgraph.settings import OpenSearchSettings
 from hlgraph.stores.closing import closed, mapped_if_closed, unanswered
@@ -56,10 +56,8 @@ def mapped(url: str, *, is_closed: Callable[[], bool] = lambda: False) -> Iterat
     url : URL of the server
     is_closed : whether the connection was closed: then every error is a StoreClosedError
     """
-    try:
+    with needs_extra("opensearch", "a vector store in OpenSearch"):
         from opensearchpy import exceptions
-    except ImportError as error:
-        raise MissingExtraError("opensearch", "a vector store in OpenSearch") from error
     with mapped_if_closed(url, is_closed):
         try:
             yield
@@ -478,11 +476,9 @@ class Connection:
         settings = self.settings
         if not settings.service:
             return (settings.user, settings.password) if settings.user else None
-        try:
+        with needs_extra("aws", "signing requests to the Amazon service"):
             import boto3
             from opensearchpy import Urllib3AWSV4SignerAuth
-        except ImportError as error:
-            raise MissingExtraError("aws", "signing requests to the Amazon service") from error
         credentials = boto3.Session().get_credentials()
         if credentials is None:
             raise SettingsError(

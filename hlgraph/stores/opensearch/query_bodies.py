@@ -716,8 +716,7 @@ def matrix(rows: Sequence[Row], dimensions: int) -> NDArray[np.float32]:
             f"the stored vectors have {len(parts) // (4 * len(rows))} dimensions, not {dimensions}; another process has "
             "embedded the corpus again, try again"
         )
-    vectors: NDArray[np.float32] = np.frombuffer(parts, dtype="<f4").reshape(len(rows), dimensions)
-    return vectors
+    return np.frombuffer(parts, dtype="<f4").reshape(len(rows), dimensions)
 
 
 def vector_of(row: Row) -> NDArray[np.float32]:

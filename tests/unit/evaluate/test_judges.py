@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.errors import InputError, ModelAnswerError, ModelUnavailableError, ReadError, UnknownNameError
+from hlgraph.errors import (
+    InputError,
+    MissingExtraError,
+    ModelAnswerError,
+    ModelUnavailableError,
+    ReadError,
+    UnknownNameError,
+)
 from hlgraph.evaluate.judges.judging import Judge, judge_all, plan_judges
 from hlgraph.evaluate.judges.report import (
     CRITERIA,
@@ -449,3 +458,10 @@ def test_a_report_is_data() -> None:
     )
     assert empty.finding == ""
     assert _report().finding(empty) == "no verdict"
+
+
+def test_a_judge_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    monkeypatch.delitem(sys.modules, "hlgraph.evaluate.judges.judging")
+    with pytest.raises(MissingExtraError, match=r"a judge of answers needs .* pip install 'hlgraph\[chat\]'"):
+        importlib.import_module("hlgraph.evaluate.judges.judging")

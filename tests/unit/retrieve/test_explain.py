@@ -81,7 +81,7 @@ class _Jump:
 
 def _with_records(session: Session) -> Iterator[tuple[Hit, Statement]]:
     hits = session.seeds(Kind.STATEMENT, 10)
-    records = session.records(Kind.STATEMENT, [hit.id for hit in hits], record_type=Statement)
+    records = session.records(Statement, [hit.id for hit in hits])
     return ((hit, records[hit.id]) for hit in hits)
 
 

@@ -78,9 +78,7 @@ def test_chunks_of_the_entities_join_those_of_the_search(stores: Stores, how: st
     chosen = replace(_FEW, search=how, entities=5, max_diameter=4)  # type: ignore[arg-type]
     ranked = chosen.rank(session, 1)
     (searched,) = session.seeds(Kind.CHUNK, 1)
-    texts = {
-        item.text for item in session.records(Kind.CHUNK, [hit.id for hit in ranked.hits], record_type=Chunk).values()
-    }
+    texts = {item.text for item in session.records(Chunk, [hit.id for hit in ranked.hits]).values()}
     assert texts == {item.text for item in _DOCUMENTS[:4]}
     assert searched.id in ranked.why
     (step,) = (item for item in session.steps if item.name == f"diameter {how}")
