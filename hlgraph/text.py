@@ -55,6 +55,8 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 ITEM = re.compile(r"(?:[-+•·‣◦▪–]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
 """The mark of a list item at the beginning of a line."""
+LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
+"""A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
 
 STOP_WORDS = _names(
     """a about above after again against all also although am an and another any are as at be because been before being
@@ -506,7 +508,7 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
     """Each non-blank line as a block of its own, with its text."""
     unclosed: set[str] = set()  # fences that the rest of the text does not close
     code_end = end = 0
-    is_loose = True
+    is_loose, last = True, ""
     for match in _LINE.finditer(text):
         line = match[1].strip()
         if not line:
@@ -522,8 +524,11 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
         if start < code_end:
             yield Block(start, end, BlockKind.CODE, is_loose=is_loose), line
         else:
-            yield _classify(line, start, indent=indent, is_loose=is_loose), line
-        is_loose = False
+            block = _classify(line, start, indent=indent, is_loose=is_loose)
+            if block.kind is BlockKind.PROSE and (is_loose or last in ".:;,") and LETTERED.match(line):
+                block = block._replace(kind=BlockKind.ITEM)
+            yield block, line
+        is_loose, last = False, line[-1]
 
 
 def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:

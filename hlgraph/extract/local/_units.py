@@ -14,6 +14,7 @@ from hlgraph.text import (
     CAPTION,
     CONTENTS,
     ITEM,
+    LETTERED,
     STRUCK,
     Block,
     BlockKind,
@@ -59,7 +60,7 @@ _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading and its page, or a thing and its price
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
-_MARKER = re.compile(rf"{ITEM.pattern}\s*")
+_MARKER = re.compile(rf"(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
 _TERM = re.compile(
     r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])"
 )  # of an item, before what it says of it

@@ -744,6 +744,31 @@ def test_the_rows_of_a_table_have_its_caption(mark: str) -> None:
     assert rows == ["Table 1: Costs in EUR: Item: Gifts; 2022: 12", "Finances: Item: Gifts; 2022: 12"]
 
 
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_small_letters_with_full_stops_are_marks_where_a_clause_begins(between: str) -> None:
+    lines = [
+        "6. You may copy it if:",
+        "a. it is free;",
+        "b. it is signed:",
+        "i. by hand or;",
+        "ii. by key.",
+        "7. Go on.",
+    ]
+    lead = "You may copy it if:"
+    assert texts(between.join(lines)) == [
+        f"{lead} it is free;",
+        f"{lead} it is signed: by hand or;",
+        f"{lead} it is signed: by key.",
+        "Go on.",
+    ]
+
+
+@pytest.mark.parametrize("line", ["d. h. wenn es regnet", "c. 1850 people live there", "e. V. in Bonn"])
+def test_an_abbreviation_that_begins_a_line_is_no_mark(line: str) -> None:
+    text = f"The club of the town meets in the old hall on Sundays,\n{line}."
+    assert texts(text) == [" ".join(text.split())]
+
+
 def test_an_item_that_is_no_sentence_introduces_the_clauses_that_end_it() -> None:
     assert texts("(2) The deposit is\n\na) 900 euros;\n\nb) less otherwise.") == [
         "The deposit is: 900 euros;",
