@@ -452,7 +452,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/14"
+        return "local/15"
 
     @property
     def problems(self) -> tuple[str, ...]:
