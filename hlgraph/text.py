@@ -59,34 +59,32 @@ LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
 """A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
 
 STOP_WORDS = _names(
-    """a about above after again against all also although am an and another any are as at be because been before being
-    below between both but by can cannot could did do does doing down during each either else ever every few for from
-    further had has have having he her here hers herself him himself his how however i if in into is it its itself just
-    may me might more most much must my myself neither no nor not now of off on once only or other our ours ourselves
-    out over own same shall she should since so some such than that the their theirs them themselves then there these
-    they this those though through thus to too under until up upon us very was we were what when where whether which
-    while who whom whose why will with within without would yet you your yours yourself yourselves don't doesn't didn't
-    isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't hasn't haven't hadn't i'm i've i'll i'd it's
-    he's she's we're we've they're they've you're you've that's there's what's who's let's"""
+    """a about above after again against all also although am an and another any are as at be because been before being below
+    between both but by can cannot could did do does doing down during each either else ever every few for from further had has
+    have having he her here hers herself him himself his how however i if in into is it its itself just may me might more most much
+    must my myself neither no nor not now of off on once only or other our ours ourselves out over own same shall she should since
+    so some such than that the their theirs them themselves then there these they this those though through thus to too under until
+    up upon us very was we were what when where whether which while who whom whose why will with within without would yet you your
+    yours yourself yourselves don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't hasn't
+    haven't hadn't i'm i've i'll i'd it's he's she's we're we've they're they've you're you've that's there's what's who's let's"""
 )
 """English function and question words, which :func:`content_words` leaves out."""
 
 # Words after which a full stop never ends a sentence, in eleven languages.
 _NEVER_LAST = _names(
-    """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra
-    dra sig dott e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е
-    т.к т.д им ул гр sog dipl hptm mevr mej dhr drs dña srta avda exmo exma profa mgr avv dott.ssa sig.ra sig.na geom
-    onor ul inż płk por tzw hr frk проф акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın
-    inkl zzgl exkl bspw bijv cda cdta aprox"""
+    """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra dra sig dott
+    e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е т.к т.д им ул гр sog dipl
+    hptm mevr mej dhr drs dña srta avda exmo exma profa mgr avv dott.ssa sig.ra sig.na geom onor ul inż płk por tzw hr frk проф
+    акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın inkl zzgl exkl bspw bijv cda cdta aprox"""
 )
 # The same, if they are not in capitals (FA ends a sentence) and no common first word follows.
 _NEVER_LAST_SMALL = _names("fa med jur rer phil lic ing av")
 _NEVER_LAST_CAPITALS = _names("EE MM RR AA FF SS")  # plurals: EE. UU., MM. Petit et Blanc
 # Words after which a full stop does not end a sentence if a number follows.
 _BEFORE_NUMBER = _names(
-    """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver
-    v op fl col ed abb bd abs стр рис гл ст п kap anm zif abschn str ust pkt poz rozdz ok env pag págs págs kl sz tabl д кв
-    оф корп mo di mi lit rn rdnr"""
+    """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver v op fl col
+    ed abb bd abs стр рис гл ст п kap anm zif abschn str ust pkt poz rozdz ok env pag págs págs kl sz tabl д кв оф корп mo di mi
+    lit rn rdnr"""
 )
 # Words that begin a caption or the heading of a part, with its number: Table 3. Ships
 _NUMBERED = _names(
@@ -94,52 +92,39 @@ _NUMBERED = _names(
     scheme chapter section part appendix annex article step rule example kapitel abschnitt teil anhang chapitre partie annexe
     capítulo sección parte anexo capitolo hoofdstuk deel"""
 )
-CAPTION = re.compile(
-    r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|figura|tabella|tabela|tabel|figuur|chart)"
-    r"\s\d+(?:[.-]\d+)*[.:]?(?:\s.{0,200})?",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What stands above a table or below a picture: its number and what it shows."""
-
-CONTENTS = re.compile(
-    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
-    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
-)
-"""The heading of a table of contents, whose lines end with the numbers of pages."""
-
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
 _MAYBE_LAST = _names(
-    """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг
-    руб тыс млн млрд mio mrd tsd mln mld mill kr zł tys"""
+    """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг руб
+    тыс млн млрд mio mrd tsd mln mld mill kr zł tys"""
 )
 _AFTER_NUMBER = _names("mill")  # an abbreviation only after digits, else a word: the mill
 # Words after which it also ends one if the words before it make a clause, and a name with a verb follows.
 _CAN_END = _names(
-    """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw cie esq phd u.s u.s.a u.k
-    d.c e.u u.n p.m a.m ph.d m.d b.a m.a b.sc m.sc ll.b b.c a.d c.e b.c.e a.c s.a n.v b.v s.p.a"""
+    """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw cie esq phd u.s u.s.a u.k d.c e.u u.n p.m a.m
+    ph.d m.d b.a m.a b.sc m.sc ll.b b.c a.d c.e b.c.e a.c s.a n.v b.v s.p.a"""
 )
 # Words that go on with the name before them: the U.S. Senate, Brask Inc. Chairman Tim Vale, 5 p.m. Monday.
 _GOES_ON = _names(
-    """air ambassador army attorney bank capitol census chairman chairwoman chief circuit citizenship coast congress
-    congressman constitution council court customs department district embassy environmental executive federal food forest
-    founder co-founder geological government grand highway house immigration justice marine marines mayor military national navy
-    news olympic open patent police postal president prime public representative rep secretary securities sen senate senator
-    soccer special state supreme trade treasury vice women director manager editor spokesman spokeswoman monday tuesday wednesday
-    thursday friday saturday sunday eastern central mountain pacific et est edt cet cest gmt utc pst pdt bst day group
-    holdings limited international"""
+    """air ambassador army attorney bank capitol census chairman chairwoman chief circuit citizenship coast congress congressman
+    constitution council court customs department district embassy environmental executive federal food forest founder co-founder
+    geological government grand highway house immigration justice marine marines mayor military national navy news olympic open
+    patent police postal president prime public representative rep secretary securities sen senate senator soccer special state
+    supreme trade treasury vice women director manager editor spokesman spokeswoman monday tuesday wednesday thursday friday
+    saturday sunday eastern central mountain pacific et est edt cet cest gmt utc pst pdt bst day group holdings limited
+    international"""
 )
 # First words of sentences in languages other than English.
 _STARTERS = STOP_WORDS | _names(
-    """der die das ein eine es er sie wir ich im am auf bei dann danach doch aber und für heute mit nach het een hij zij
-    dat dit el los las una en él ella pero también le les un une il elle ils elles ce cette dans mais gli nel è os um uma
-    em ele ela ten ta w na jest он она они это в на но den det han hun men bu bir ve"""
+    """der die das ein eine es er sie wir ich im am auf bei dann danach doch aber und für heute mit nach het een hij zij dat dit el
+    los las una en él ella pero también le les un une il elle ils elles ce cette dans mais gli nel è os um uma em ele ela ten ta w
+    na jest он она они это в на но den det han hun men bu bir ve"""
 )
 # Words before a number that make it an ordinal if a full stop follows, and months that do so when they follow.
 _BEFORE_ORDINAL = _names("am dem der den das die des im vom zum zur ein eine einem einer ab bis seit dess d")
 _ORDINAL_MONTHS = _names(
-    """januar jänner februar märz april mai juni juli august september oktober november dezember januari februari mars maj
-    augusti december marts ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık január február
-    listopada grudnia tammikuuta helmikuuta"""
+    """januar jänner februar märz april mai juni juli august september oktober november dezember januari februari mars maj augusti
+    december marts ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık január február listopada grudnia
+    tammikuuta helmikuuta"""
 )
 _VERBS = _names("is are was were has have had did does do will")  # the stop words that make a clause
 _CLAUSE = 100  # characters before an abbreviation that are looked at for the words of a clause
@@ -223,13 +208,11 @@ _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _COUNTED = re.compile(
     r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S"
-)  # a line of a list without marks: "Bug 4711 - It fails"
+)  # in a list without marks: "Bug 4711 - It fails"
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
 _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
-_WRITTEN = re.compile(
-    r"\d{1,2}[:.h]\d\d\b|@"
-)  # a line above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
+_WRITTEN = re.compile(r"\d{1,2}[:.h]\d\d\b|@")  # above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
 _WRAP = re.compile(r"\s*\n[ \t>]*")
 _CLAUSE_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]")
 _MOST_LINES = 4  # of a term
@@ -326,7 +309,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
     spans = []
     start = block.start
     for mark in _END.finditer(text, block.start, block.end):
-        following = _end_of_space(text, mark.end(), block.end)
+        space = _SPACE.match(text, mark.end(), block.end)
+        following = space.end() if space else mark.end()
         is_column = following - mark.end() >= _COLUMN and text.find("\n", mark.end(), following) < 0
         is_repeated = mark[0] == "..." and text.startswith("]", mark.start() - 1)  # "[FILE]... [URL]..."
         is_dotted = text[max(start, mark.end() - 12) : mark.end()].replace(" ", "").endswith(_DOTS)
@@ -336,11 +320,6 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
             start = following
     spans.append((start, block.end))
     return spans
-
-
-def _end_of_space(text: str, start: int, end: int) -> int:
-    match = _SPACE.match(text, start, end)
-    return match.end() if match else start
 
 
 def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
@@ -524,15 +503,12 @@ def _lines(text: str) -> Iterator[tuple[Block, str]]:
         if start < code_end:
             yield Block(start, end, BlockKind.CODE, is_loose=is_loose), line
         else:
-            block = _classify(line, start, indent=indent, is_loose=is_loose)
-            if block.kind is BlockKind.PROSE and (is_loose or last in ".:;,") and LETTERED.match(line):
-                block = block._replace(kind=BlockKind.ITEM)
-            yield block, line
+            yield _classify(line, start, indent=indent, is_loose=is_loose, is_begun=last not in ".:;,"), line
         is_loose, last = False, line[-1]
 
 
-def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
-    """The block that a line outside of code begins, unless it continues the previous block."""
+def _classify(line: str, start: int, *, indent: int, is_loose: bool, is_begun: bool) -> Block:
+    """The block that a line outside of code begins, unless it continues the previous block, whose clause may have begun."""
     end, first = start + len(line), line[0]
     kind = BlockKind.PROSE
     if len(line) <= _MARKED:
@@ -547,7 +523,7 @@ def _classify(line: str, start: int, *, indent: int, is_loose: bool) -> Block:
             kind = BlockKind.ROW
     elif first == line[-1] == "|":
         kind = BlockKind.ROW
-    if kind is BlockKind.PROSE and ITEM.match(line):
+    if kind is BlockKind.PROSE and (ITEM.match(line) or ((is_loose or not is_begun) and LETTERED.match(line))):
         kind = BlockKind.ITEM
     return Block(start, end, kind, is_loose=is_loose)
 
@@ -699,25 +675,20 @@ class Context:
         column = self._column(block)
         indent = column + len(line) - len(line.lstrip("*")) - line.startswith("*")  # "**" of an outline
         mark, last = line.split(maxsplit=1)[0], self._marks.get(indent, "")
-        is_same = not last or _marker_kind(mark, last) == _marker_kind(last)
+        is_other = bool(last) and _marker_kind(mark, last) != _marker_kind(last)
         parent = self._open[-1] if self._open else _NO_TERM
-        over = [at for at, each in enumerate(self._open) if each.mark and each.indent == indent - 1]
+        over = [at for at, each in enumerate(self._open) if is_other and each.mark and each.indent == indent - 1]
+        is_below = is_other and parent.kind == "item" and parent.indent == indent
         lead = self._lead()
-        if (
-            over
-            and not is_same
-            and _marker_kind(mark, self._open[over[0]].mark) == _marker_kind(self._open[over[0]].mark)
-        ):
+        if over and _marker_kind(mark, self._open[over[0]].mark) == _marker_kind(self._open[over[0]].mark):
             del self._open[over[0] :]  # the item after the one that introduced these
-        elif (
-            not is_same and parent.kind == "item" and parent.indent == indent and _introduces(parent.text.strip(), line)
-        ):
+        elif is_below and _introduces(parent.text.strip(), line):
             self._open[-1] = parent._replace(indent=indent - 1, kind="lead", mark=last)
         elif lead and not is_lead(lead.text.strip()) and self._text.endswith("\f\n", 0, block.start - column):
             self._open.pop()  # of the page before
         elif lead and lead.indent >= indent and is_lead(lead.text.strip()):
             self._open[-1] = lead._replace(indent=indent - 1)  # of a first line that is indented
-        elif block.is_loose and not lead and not is_same:
+        elif block.is_loose and not lead and is_other:
             self._open = [each for each in self._open if each.kind == "term"]  # another list
         self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
@@ -775,10 +746,9 @@ class Context:
         lead = each.text if (each := self._lead()) and is_lead(each.text.strip()) else ""
         if lead and depth > last:
             kept = {level: each for level, each in kept.items() if level < depth} | {depth: lead}
-        self._listed = (lead or self._listed) if depth == last and ITEM.match(line, len(marks)) else ""
-        self._writers = kept
-        is_writer = is_lead(line) and _WRITTEN.search(line)
-        return "" if is_writer or not depth else f"{kept.get(depth, '')}{self._listed}"
+        listed = (lead or self._listed) if depth == last and ITEM.match(line, len(marks)) else ""
+        self._writers, self._listed = kept, listed
+        return "" if not depth or (is_lead(line) and _WRITTEN.search(line)) else f"{kept.get(depth, '')}{listed}"
 
     def _above_code(self, line: str, lead: str) -> str:
         fence, self._rows = self._fence, []
@@ -824,9 +794,7 @@ def is_lead(sentence: str) -> bool:
     )
 
 
-_NAMED_VALUE = re.compile(
-    r"[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])(?!.*\b(?:are|is|has|have|be)$)"
-)  # "Present: Ada"
+_NAMED_VALUE = re.compile(r"[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])")  # "Present: Ada"
 
 
 def _is_open(sentence: str) -> bool:
@@ -970,11 +938,9 @@ def _joined(lines: str) -> str:
 def _marker_kind(mark: str, last: str = "") -> str:
     """The kind of the mark of an item: "i" of a Roman numeral, unless ``last``, the mark before, is the letter before it."""
     bare = mark.strip("().")
-    if not bare[:1].isalnum():
-        return mark[0]
     is_letter = len(bare) == 1 and last.strip("().") == chr(ord(bare) - 1)
-    kind = "1" if bare[0].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"
-    return f"{mark[: mark[0] == '(']}{kind}"
+    kind = "1" if bare[:1].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"
+    return f"{mark[: mark[0] == '(']}{kind}" if bare[:1].isalnum() else mark[0]
 
 
 def _introduces(item: str, line: str) -> bool:
@@ -1249,7 +1215,8 @@ def _before(text: str, start: int) -> tuple[str, str, str]:
 
 def _quantity(digits: str) -> Decimal | str:
     """The quantity that digits with separators mean; the digits themselves if that is ambiguous."""
-    plain = digits if digits.isascii() else "".join(_ascii(each) for each in digits)
+    values = (str(unicodedata.decimal(each)) if each.isdecimal() else each for each in digits)
+    plain = digits if digits.isascii() else "".join(values)
     if plain.isdigit() and plain[0] != "0" and len(plain) <= _MOST_DIGITS:
         return Decimal(plain)
     whole = re.split(r"[.,]", plain, maxsplit=1)[0]
@@ -1261,7 +1228,3 @@ def _quantity(digits: str) -> Decimal | str:
         return Decimal(plain.replace(".", "").replace(",", "."))
     is_plain = _PLAIN_NUMBER.fullmatch(plain) and not _THREE_DECIMALS.fullmatch(plain)
     return Decimal(plain.replace(",", ".")) if is_plain or _COMMA_DECIMAL.fullmatch(plain) else plain
-
-
-def _ascii(each: str) -> str:
-    return str(unicodedata.decimal(each)) if each.isdecimal() else each

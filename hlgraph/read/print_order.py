@@ -10,10 +10,21 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
-from hlgraph.text import CAPTION
-
 CELL_BREAK = "\ue000"
 """Stands for a line break in a table cell after a hyphen, until :func:`rejoined` has seen the whole document."""
+
+CAPTION = re.compile(
+    r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.|tableau|tabla|cuadro|figura|tabella|tabela|tabel|figuur|chart)"
+    r"\s\d+(?:[.-]\d+)*[.:]?(?:\s.{0,200})?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What stands above a table or below a picture: its number and what it shows."""
+
+CONTENTS = re.compile(
+    r"(?i:(?:table of )?contents|inhalt(?:sverzeichnis|sübersicht)?|table des matières|sommaire|índice|indice|sommario|sumário"
+    r"|inhoud(?:sopgave)?|spis treści|содержание|оглавление|目次|目录)\W*"
+)
+"""The heading of a table of contents, whose lines end with the numbers of pages."""
 
 _SPLIT = re.compile(
     rf"([^\W_]+)([-\u2010\u2011\u00ad])(?:\n[^\S\n]*|{CELL_BREAK})([^\W_]+)((?:(?!-\n)[^\s|])*)[^\S\n]?"

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from hlgraph.text import CONTENTS
+from hlgraph.read.print_order import CONTENTS
 
 if TYPE_CHECKING:
     from hlgraph.read.bounds import Produced

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
+from hlgraph.read.print_order import CAPTION, CONTENTS
 from hlgraph.text import (
-    CAPTION,
-    CONTENTS,
     ITEM,
     LETTERED,
     STRUCK,

@@ -102,7 +102,7 @@ _FEWEST_ITEMS = 3
 
 
 def _with_bullets(text: str) -> str:
-    """A text whose items begin with an indented "o" with bullets in place of these; lines of text that are so indented are none.
+    """A text with bullets in place of the indented "o" that begin its items; where other lines are so indented, nothing changes.
 
     Examples
     --------
