@@ -314,13 +314,14 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
-# What stands beside a picture or heads a box of one paragraph, and not the text below it; and names with their values.
-_NO_HEADING = re.compile(
+NO_HEADING = re.compile(
     rf"{CAPTION.pattern}|.*\S :\s.*\d.*|.*:\s.*:\s.*"
     "|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce|avertissement"
     "|nota|aviso|consejo|advertencia|attenzione|avvertenza|suggerimento|opmerking|waarschuwing",
     re.IGNORECASE,
 )
+"""What stands beside a picture or heads a box of one paragraph, and not the text below it; and names with their values."""
+
 _FINISHED = (".", "!", ":", ";", ",", "-", "…")
 _MOST_LINES = 3  # of a heading
 _MOST_OF_TITLE, _LARGE = 5, 1.5  # lines of one in characters that are so much larger than the text
@@ -438,7 +439,7 @@ def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
     is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
     has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
     is_title = (is_other and has_word and not line.text.endswith(_FINISHED)) or _ROMAN_TITLE.fullmatch(line.text)
-    return bool(is_title) and is_short and not line.parts and not _NO_HEADING.fullmatch(line.text)
+    return bool(is_title) and is_short and not line.parts and not NO_HEADING.fullmatch(line.text)
 
 
 def _with_headings(

@@ -1087,7 +1087,8 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     is_whole = all(len(row) == 2 and len(_texts(row)) == 2 for row in table)
     if not table or not is_whole:
         return False
-    has_label = is_year(table[0][1].text) or not _HAS_DIGIT.search(table[0][1].text)
+    name, value = (cell.text for cell in table[0])
+    has_label = is_year(value) or not _HAS_DIGIT.search(value) or _HAS_DIGIT.search(name) is not None
     if has_label and all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
         return False
     return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)

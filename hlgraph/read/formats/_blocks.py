@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title
+from hlgraph.read.print_order import NO_HEADING
 from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import words
@@ -104,8 +105,8 @@ def is_title_line(text: str) -> bool:
 
     Examples
     --------
-    >>> [is_title_line(text) for text in ("2. Opening hours", "Do not open the valve.", "Never:")]
-    [True, False, False]
+    >>> [is_title_line(text) for text in ("2. Opening hours", "Do not open the valve.", "Never:", "Figure 1 Valve")]
+    [True, False, False, False]
     """
     bare = text.strip()
     return (
@@ -113,6 +114,7 @@ def is_title_line(text: str) -> bool:
         and "\n" not in bare
         and any(map(str.isalpha, bare))
         and bare[-1] not in _NO_TITLE_END
+        and NO_HEADING.fullmatch(bare) is None
     )
 
 

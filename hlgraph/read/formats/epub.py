@@ -114,7 +114,7 @@ def _properties(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
     main = main or (titles[0][1] if titles else "")
     if subtitle := next((text for kind, text in titles if kind == "subtitle" and text != main), ""):
         metadata["subtitle"] = subtitle
-    return given_title(main), metadata
+    return main if main.isdecimal() else given_title(main), metadata  # "1984"
 
 
 def _texts(tree: Element, name: str) -> Iterator[str]:

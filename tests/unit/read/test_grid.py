@@ -74,6 +74,7 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert grid("Language | Level", "Finnish | fluent", heads=1).head == ["Language", "Level"]
     assert grid("Part | Count", "Seal | 12").head == ["Part", "Count"]
     assert grid("Part | 2024", "Seal | 12").head == ["Part", "2024"]
+    assert grid("Column 1 | Column 2", "Cell 1 | Cell 2").head == ["Column 1", "Column 2"]
     assert grid("Salary | E6, from 2,700 euros", "Hours | 20 a week", "Start | 1 October 2024").head == ["", ""]
     assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
 

@@ -257,6 +257,18 @@ def test_the_header_of_a_table_that_stands_on_several_pages_heads_no_text() -> N
     assert with_headings(["Item Use\nA pump"] * 2, printed) == ["Item Use\n\nA pump"] * 2
 
 
+def test_a_title_above_numbered_parts_of_its_size_is_the_title_of_the_file(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    for place, (size, text) in enumerate(
+        [(18, "Annual Report"), (18, "1 Summary"), *[(10, "The trust planted trees.")] * 5]
+    ):
+        canvas.setFont("Helvetica", size)
+        canvas.drawString(60, 760 - 30 * place, text)
+    canvas.save()
+    assert only(tmp_path / "a.pdf", data.getvalue()).title == "Annual Report"
+
+
 def test_a_table_of_contents_is_no_table(tmp_path: Path) -> None:
     parts = [("1", "Scope", "2"), ("1.1", "Terms", "2"), ("2", "Use of it", "5")]
     rows = [list(zip((60.0, 90.0, 400.0), part, strict=True)) for part in parts]
