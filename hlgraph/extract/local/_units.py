@@ -263,7 +263,10 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
                     yield unit, lead, 0
                 above = unit.text
             written = text[block.start : block.end]
-            caption = " ".join(plain(written).split()) if CAPTION.fullmatch(written.strip("*_ ")) else ""
+            if CAPTION.fullmatch(written.strip("*_ ")):
+                caption = " ".join(plain(written).split())
+            elif written[:1] not in {*"[("}:  # a remark between the caption and the table
+                caption = ""
     yield from ((unit, "", 0) for unit in _table(text, rows, caption or heading))
     yield from _code(text, code, heading, above)
 

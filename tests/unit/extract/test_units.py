@@ -738,7 +738,7 @@ def test_an_item_introduces_a_list_with_other_marks_that_is_as_indented(
 @pytest.mark.parametrize("mark", ["{}", "**{}**", "*{}*"])
 def test_the_rows_of_a_table_have_its_caption(mark: str) -> None:
     table = "| Item | 2022 |\n| --- | --- |\n| Gifts | 12 |"
-    text = f"# Finances\n\n{mark.format('Table 1: Costs in EUR')}\n\n{table}\n\nIt grew.\n\n{table}"
+    text = f"# Finances\n\n{mark.format('Table 1: Costs in EUR')}\n\n[As of May]\n\n{table}\n\nIt grew.\n\n{table}"
     [extraction] = LocalExtractor().extract([ChunkInput(text)])
     rows = [each.text for each in extraction.propositions if "Gifts" in each.text]
     assert rows == ["Table 1: Costs in EUR: Item: Gifts; 2022: 12", "Finances: Item: Gifts; 2022: 12"]
