@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from hlgraph.answer.constraints import (
     is_unknown,
     statement,
     without_plans,
+    word_lists,
 )
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
 from hlgraph.extract.wording import Wording, denies
@@ -42,35 +44,6 @@ def _names(text: str) -> frozenset[str]:
 _AUXILIARY = """is was are were do does did has have had can could may might must shall will would should
     isn't wasn't aren't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
 _AUXILIARIES = frozenset(_AUXILIARY.split())
-_OPPOSITES = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("younger", "older elder"),
-        ("first", "second third fourth last"),
-        (
-            "most largest biggest highest longest tallest oldest",
-            "second third fourth least smallest",
-        ),
-        ("before early earlier", "after late later"),
-        ("old former previous", "new"),
-        ("open opened", "closed shut"),
-        ("alive living live", "died dead"),
-        ("win won", "lost lose defeated"),
-        ("buy bought", "sold"),
-        ("north northern", "south southern"),
-        ("east eastern", "west western"),
-        ("increase increased rose grew", "decreased fell declined"),
-        ("male man", "female woman"),
-        ("full", "half part"),
-        ("same", "different"),
-        ("good", "bad poor"),
-        ("pay pays paid", "free"),
-        ("enough sufficient", "insufficient"),
-        ("allowed permitted may can", "forbidden prohibited banned"),
-        ("included covered", "excluded"),
-        ("approve approved accept accepted", "rejected refused declined"),
-    )
-)
 _LEAD_IN = re.compile(
     r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
 )
@@ -895,10 +868,17 @@ def has_opposite(question: str, text: str) -> bool:
     return bool(_opposed(question, text))
 
 
+@cache
+def _opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """The pairs of sets of words that are opposite."""
+    parted = (line.partition(":") for line in word_lists("Opposites"))
+    return tuple((_names(one), _names(other)) for one, _, other in parted)
+
+
 def _opposed(question: str, text: str) -> set[str]:
     """The words of a question in whose place a text has their opposite."""
     asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
-    pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
+    pairs = [pair for one, other in _opposites() for pair in ((one, other), (other, one))]
     asked -= _names("may can").difference(words(question)[:1])  # in the month of May
     said -= _names("may can")  # what may not be done is no opposite of what is forbidden
     opposite = (
