@@ -500,8 +500,6 @@ _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
 _ADJECTIVE = re.compile(r"(?:ary|al|ic|ive|ous|ful|less|able|ible|ed|est|ish|ant|ent)$")
 _HE_OR_SHE = re.compile(r"(?:He|She)\b(?! \[)")
-_SETTING = re.compile(r"\b(?:of|at|in|on|for|from|with|to) (?:the |a |an |this |our )?((?:[a-z-]+ ){0,2}[a-z-]+)\W*$")
-_MANY = 3  # pieces of a source that have a word: it is about it
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _PARAGRAPH_GAP = 2  # characters between the last sentence of a paragraph and the next one
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -816,7 +814,7 @@ class _Pool:
         piece = self.evidence[at]
         body, noun = body_of(piece), _WHICH.search(self.question)
         topics = Statements(topics_of(piece, self.evidence))
-        of_source = {word for word in constraints.words if topics.has(word)} | self._setting(at)
+        of_source = {word for word in constraints.words if topics.has(word)}
         excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
         excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
@@ -853,12 +851,6 @@ class _Pool:
                 )
                 if any(f"{one} {other}" in fold(piece.text) for piece in own):
                     yield one
-
-    def _setting(self, at: int) -> set[str]:
-        """The words after the last preposition of the question that many pieces of a source have: "at the cottage"."""
-        last = _SETTING.search(self.question)
-        own = [said for said, source in zip(self.said, self.sources, strict=True) if source == self.sources[at]]
-        return {word for word in words(last[1] if last else "") if sum(word in said for said in own) >= _MANY}
 
     def _is_led_to(self, first: int, places: Sequence[int], names: Collection[str]) -> bool:
         """Whether pieces lead to the first one, by way of others or not, and they have the names that the first lacks."""
