@@ -1043,19 +1043,16 @@ _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  
 _AT_MOST = re.compile(
     r"\b(?:(?:do(?:es)?|must|may|can|should) ?not|no|not)(?: [a-z]+)? (?:more|longer|later) than\b", re.IGNORECASE
 )
-_FINAL_QUESTION = re.compile(r"(?:\A|(?<=[.!?:]\s))[^.!?]{3,160}\?\s*\Z")
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
 def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
-    final = _FINAL_QUESTION.search(body)
-    rest = Statements([body[: final.start()]], places=places_of(piece)).unmet(constraints) if final else ()
     is_none = _HOW_MANY.search(question) is not None and counted(question, body) == "none"
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
-        or (final is not None and not is_yes_no(question) and any(map(statement(final[0]).has, rest)))
+        or (body.endswith("?") and not is_yes_no(question))
         or (
             not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question) and _is_denied(question, body)
         )
