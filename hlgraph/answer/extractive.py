@@ -50,15 +50,15 @@ from hlgraph.answer.forms import (
     is_within,
     is_yes_no,
     meets_bound,
+    of_source,
     places_of,
     question_of,
     takes_out,
-    topics_of,
     verdict,
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.extract.wording import Wording, denies, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -813,9 +813,7 @@ class _Pool:
         """
         piece = self.evidence[at]
         body, noun = body_of(piece), _WHICH.search(self.question)
-        topics = Statements(topics_of(piece, self.evidence))
-        of_source = {word for word in constraints.words if topics.has(word)}
-        excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
+        excused = of_source(piece, self.evidence, constraints=constraints)
         excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
@@ -1081,9 +1079,9 @@ def _is_of_another_year(text: str, constraints: Constraints) -> bool:
 
 
 def _is_denied(question: str, text: str) -> bool:
-    """Whether no clause without a negation has the verbs of a question: "is not subject to controls, and so is classified as B"."""
+    """Whether a question denies something, or a text has its verbs in no clause that does not: "not sold, and so rented as B"."""
     acts = [word for word in constraints_of(question).words if word.endswith("ed")]
-    return not acts or not all(map(affirmed(text).has, acts))
+    return denies(question) or not acts or not all(map(affirmed(text).has, acts))
 
 
 def _comes_first(question: str, uncovered: Sequence[str]) -> bool:

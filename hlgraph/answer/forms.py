@@ -315,7 +315,8 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     for at, own in enumerate(evidence):
         context = context_of(own, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
-        question = _within_source(whole, own, evidence)
+        about = of_source(own, evidence, constraints=constraints_of(whole))
+        question = re.sub(rf"\b(?:{'|'.join(map(re.escape, about))})\b", "", whole, flags=re.I) if about else whole
         asked = question_of(own, evidence)
         piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
         around += [before(own, evidence)] if _PRONOUN.match(body_of(own)) else []
@@ -334,14 +335,18 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     return None
 
 
-def _within_source(question: str, piece: Evidence, evidence: Sequence[Evidence]) -> str:
-    """A question without the words that only say what the source of a piece is about, if the piece has another word of it."""
-    constraints, body = constraints_of(question), body_of(piece)
+def of_source(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> set[str]:
+    """The words of a question that a piece lacks and its source is about, if the piece has another word of it itself.
+
+    Parameters
+    ----------
+    piece : the piece
+    evidence : pieces among which the first lines of its source may be
+    constraints : those of the question
+    """
     topics = Statements(topics_of(piece, evidence))
-    about = [word for word in constraints.words if topics.has(word) and not statement(piece.text).has(word)]
-    if not about or not has_itself(body, constraints, besides=about):
-        return question
-    return re.sub(rf"\b(?:{'|'.join(map(re.escape, about))})\b", "", question, flags=re.IGNORECASE)
+    about = {word for word in constraints.words if topics.has(word) and not statement(body_of(piece)).has(word)}
+    return about if has_itself(body_of(piece), constraints, besides=about) else set()
 
 
 def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
