@@ -315,8 +315,12 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     for at, own in enumerate(evidence):
         context = context_of(own, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
-        about = of_source(own, evidence, constraints=constraints_of(whole))
-        question = re.sub(rf"\b(?:{'|'.join(map(re.escape, about))})\b", "", whole, flags=re.I) if about else whole
+        about = [
+            re.escape(word)
+            for word in of_source(own, evidence, constraints=constraints_of(whole))
+            if not statement(own.text).has(word)  # as a heading has it that asks
+        ]
+        question = re.sub(rf"\b(?:{'|'.join(about)})\b", "", whole, flags=re.IGNORECASE) if about else whole
         asked = question_of(own, evidence)
         piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
         around += [before(own, evidence)] if _PRONOUN.match(body_of(own)) else []

@@ -866,6 +866,13 @@ def test_a_heading_that_asks_is_the_topic_of_what_stands_below_it_alone(thing: s
     assert extractive_answer(f"What does a lost {thing} cost?", pieces).is_supported is is_supported
 
 
+def test_a_heading_that_asks_affirms_nothing_of_what_stands_below_it() -> None:
+    heading = "What does the warranty cover?"
+    piece = replace(_evidence(f"Help, {heading}: Wear parts such as tyres are excluded."), headings=("Help", heading))
+    piece = replace(piece, source=replace(piece.source, title="Help"))
+    assert not extractive_answer("Are tyres covered by the warranty?", [piece]).text.startswith("Yes")
+
+
 @pytest.mark.parametrize(
     ("question", "reply", "start"),
     [
