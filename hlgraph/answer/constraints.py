@@ -455,7 +455,7 @@ _INFLECTION = re.compile(r"(?<=\w{2})(?:(?<!e)ed|ing|es|(?<!s)s|e)$")
 
 
 def _root(word: str) -> str:
-    """A word without the ending of its plural or tense, marked, so that it is none of the words themselves.
+    """A word without the ending of its plural or tense, marked, so that it equals no word.
 
     Examples
     --------
