@@ -1,7 +1,7 @@
 """The constraints of a question (its names, numbers and telling words), which of them a text meets, and whether it asserts them.
 
-A word is met by itself, by a form of it, or by a word that states the same thing (``synonyms.txt``: "wrote" by "novel",
-"killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
+A word is met by itself, by a form of it, by the verb or the noun of its action, or by a word that states the same thing
+(``synonyms.txt``: "wrote" by "novel", "killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
 """
 
 from __future__ import annotations
