@@ -1,7 +1,7 @@
 """The constraints of a question (its names, numbers and telling words), which of them a text meets, and whether it asserts them.
 
-A word is met by itself, by a form of it, or by a word that states the same thing (``synonyms.txt``: "wrote" by "novel",
-"killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
+A word is met by itself, by a form of it, by the verb or the noun of its action, or by a word that states the same thing
+(``synonyms.txt``: "wrote" by "novel", "killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
 """
 
 from __future__ import annotations
@@ -51,41 +51,11 @@ _CAPITALISED = re.compile(r"(?<=[a-z,] )[A-Z][\w’']*(?: [A-Z][\w’']*)+")
 _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
-# Function words of German, French, Spanish, Italian, Portuguese and Dutch that are rare in English.
-_OF_GERMAN = """der das dem des ein eine einer wer wo wann wie welche welchem welchen welcher welches wurde
-    wurden ist sind und von zu mit für im zur zum"""
-_OF_OTHERS = """le la les una une du de est qui que quoi quand où combien quel quelle quels dans pour par sur et el los las del
-    es son quién qué cuándo dónde cuántos cuántas cuál cómo en con por il gli della delle di è chi che dove quanti quante quale
-    come nel os um uma da em foi quem onde quantos qual como na het een van waar wanneer hoe welke werd"""
-# Function words and words that tell little of these languages and of Polish, beside the ones above.
-_SLIGHT_OF_OTHERS = """
-    aber als also am an auf aus bei bin bis da dann dass denn doch durch er es euch für gegen gibt hat hatte hatten haben
-    hier ihm ihn ihr ihre ihren ihrer ihrem in ist ja kann kein keine können man mehr mein muss müssen nach nicht noch nur ob oder
-    ohne sein seine seinen seiner seit sie so soll sollte um uns unser unter vom vor war waren warum was weil wem wen wenn werden
-    wird wessen wieviel wieviele will wir wo wodurch wofür woher wohin womit wozu über hoch viel viele lange lang groß alt weit
-    teuer heißt heißen nennt jahr jahre tag uhr name namen à au aux avec avoir car ce ces cet cette chez comment dont elle elles en
-    entre es-tu il ils je leur leurs lequel laquelle lui mais même ne nos notre nous on ont ou où par pas peut plus pourquoi puis
-    qu sa sans se sera ses si son sont sous ta te tes ton tous tout toute très tu un vers vos votre vous y a-t-il ai as avait
-    était étaient étant être fut fait faire long haut grand nombre année an jour heure appelle nom a al algo ante aquel como con
-    contra cosa cuál cuáles cuánta cuánto de desde donde durante e ella ellas ellos entre era eran eres esa ese eso esta este
-    esto estos está están fue fueron ha había han hasta hay la lo más me mi mis muy ni no nos o otra otro para pero por porque
-    puede que quiénes se ser será si sin sobre su sus también te tiene tienen todo todos tu y ya largo alto grande año día hora
-    llama nombre alla alle anche ai agli chi ci cui dal dalla dei del dell dello e era erano essere fa fu furono ha hanno ho i in
-    io la lei loro lui ma ne nella nelle noi non o perché più può qual quali quando quanto se sei si sia sono stata stato su
-    sua sulla suo tra tutti tutto un uno vi anno giorno nome lungo alto até ao aos das do dos é e ela ele eles era foram há isso
-    já lhe mais mas me meu muito não nas no nos num o ou pela pelo quais quanto quantos quantas se seu sua são também tem ter
-    um foi ano dia nome aan als bij dan dat deze die dit door dus een er ge geen had heb heeft hem hen hij hoeveel hun ik in is
-    ja je kan kon maar men met mij moet na naar niet nog nu of om onder ons ook op over te tegen toch tot uit voor waarom was
-    wat we wel wie wij worden wordt zal ze zich zij zijn zo zou lang hoog groot jaar dag naam co czy dla do gdzie i ich ile jak
-    jaka jaki jakie jest kiedy kim kto którą która które który którym ma na nie o od oraz po pod przez są się ten ta to w we z za ze
-    że był była było były dlaczego faut temps"""
 _CJK_WORD = re.compile(r"[\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]{2,}")
 _CJK_ASKING = re.compile(
     "何時|何処|何人|何年|何月|何日|何|誰|哪里|哪些|哪个|哪年|哪|什么|什麼|谁|多少|几个|几年|几|幾|多久|多大|怎么样|怎么|怎样|怎|为什么|如何|是否|"
     "有没有|[是的吗呢了在有和与个这那被于之]|[年月日時人名前]"
 )
-_GERMAN, _OTHER = frozenset(_OF_GERMAN.split()), frozenset((*_OF_GERMAN.split(), *_OF_OTHERS.split()))
-_SLIGHT = _OTHER.union(_SLIGHT_OF_OTHERS.split())
 _ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
 _SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
@@ -187,20 +157,20 @@ def constraints_of(question: str) -> Constraints:
     numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
     numbers += tuple(dict.fromkeys(_OPTION.findall(question)))
     rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
-    asked = words(question)
-    common = [word in STOP_WORDS and word not in _OTHER for word in asked]
+    asked, others_words = words(question), _function_words("German", "French")
+    common = [word in STOP_WORDS and word not in others_words for word in asked]
     is_sure = (
         any(common[:1]) and asked[0] not in _SHARED
     )  # names may have words of other languages: "El Paso de la Reina"
     is_english = is_sure or (
-        (any(common[:1]) or sum(common) > 1) and sum(word in _OTHER for word in asked) <= sum(common)
+        (any(common[:1]) or sum(common) > 1) and sum(word in others_words for word in asked) <= sum(common)
     )
     if not is_english:
         if parts := _CJK_WORD.findall(_CJK_ASKING.sub(" ", question)):
             pairs = tuple(dict.fromkeys(each for part in parts for each in _pairs(part)))
             return Constraints((), (), numbers, pairs, is_english=False)
         # the first word has a capital in any case, and in German every noun has
-        names = [] if _GERMAN & {*asked} else [name for name in names if fold(name) != asked[0]]
+        names = [] if _function_words("German") & {*asked} else [name for name in names if fold(name) != asked[0]]
         return _of_another_language(asked, (names, numbers), phrases + offices, joined)
     named = tuple(name for name in names if name not in joined)
     return Constraints(named, phrases + offices, numbers, tuple(rest))
@@ -216,14 +186,15 @@ def _of_another_language(
 ) -> Constraints:
     """The constraints of a question in another language: its words count if its function words are known."""
     names, numbers = said
-    is_known = not _SLIGHT.isdisjoint(asked)
+    slight = _function_words("German", "French", "Polish")
+    is_known = not slight.isdisjoint(asked)
     taken = {part for name in names for part in words(name)}
     rest = (
         word
         for word in dict.fromkeys(asked)
-        if len(word) > 2 and word not in _SLIGHT and word not in taken and not _DIGIT.search(word)
+        if len(word) > 2 and word not in slight and word not in taken and not _DIGIT.search(word)
     )
-    named = tuple(name for name in names if name not in joined and fold(name) not in _SLIGHT)
+    named = tuple(name for name in names if name not in joined and fold(name) not in slight)
     return Constraints(named, phrases, numbers, tuple(rest), is_english=False, is_known=is_known)
 
 
@@ -444,16 +415,33 @@ def lacking(unmet: Sequence[str], *, of: str = "") -> str:
 
 
 @cache
+def word_lists(name: str) -> tuple[str, ...]:
+    """The lines of ``synonyms.txt`` below the first heading ("# ...") that has a word.
+
+    Parameters
+    ----------
+    name : a word of the heading, such as "Irregular"
+    """
+    text = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8")
+    return tuple(re.split(rf"(?m)^#.*\b{name}\b.*\n(?:#.*\n)*", text, maxsplit=1)[1].partition("\n#")[0].splitlines())
+
+
+@cache
+def _function_words(*languages: str) -> frozenset[str]:
+    return frozenset(word for language in languages for line in word_lists(language) for word in line.split())
+
+
+@cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for.
 
     What asks is also stated by any other form of its verb or noun: "departed" by "departs".
     """
-    lines = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8").splitlines()
+    lines = [line for name in ("Words", "Irregular", "Units") for line in word_lists(name)]
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
     for number, line in enumerate(lines):
-        asking, _, stating = line.partition("#")[0].partition(":")
+        asking, _, stating = line.partition(":")
         for word in asking.split():
             asked[word].add(number)
             stated[_root(word)].add(number)
@@ -464,28 +452,25 @@ def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]
 
 
 _INFLECTION = re.compile(r"(?<=\w{2})(?:(?<!e)ed|ing|es|(?<!s)s|e)$")
-_DOUBLED = re.compile(r"(?<=([^aeioulsz]))\1(?:ed|ing)$")
 
 
 def _root(word: str) -> str:
-    """A word without the ending of its plural or tense, marked, so that it is none of the words themselves.
+    """A word without the ending of its plural or tense, marked, so that it equals no word.
 
     Examples
     --------
-    >>> [_root(word) for word in ("departs", "departed", "leave", "leaving", "planned", "studies", "study", "presidential")]
-    ['depart-', 'depart-', 'leav-', 'leav-', 'plan-', 'study-', 'study-', 'presidential-']
+    >>> [_root(word) for word in ("departs", "departed", "leave", "leaving", "studies", "study", "presidential")]
+    ['depart-', 'depart-', 'leav-', 'leav-', 'study-', 'study-', 'presidential-']
     """
     if len(word) > len("dies") and word.endswith(("ies", "ied")):
         return f"{word[:-3]}y-"
-    return f"{_INFLECTION.sub('', _DOUBLED.sub('', word))}-"
+    return f"{_INFLECTION.sub('', word)}-"
 
 
 @cache
 def _irregular() -> Mapping[str, tuple[str, ...]]:
-    """The forms of each irregular verb of ``synonyms.txt``, by each of them."""
-    text = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8")
-    block = text.partition("# Irregular verbs.")[2].partition("#")[0]
-    return {form: tuple(line.split()) for line in block.splitlines() for form in line.split()}
+    """The forms of each irregular verb, by each of them."""
+    return {form: tuple(line.split()) for line in word_lists("Irregular") for form in line.split()}
 
 
 @lru_cache(1 << 16)
@@ -535,7 +520,6 @@ _PAST_ASKED = re.compile(
     r"|^(?:who|which|what)\b(?!.*\b(?:is|are|must|may|can|will|shall|should)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
     re.IGNORECASE,
 )
-_ASKED_AHEAD = re.compile(r"\b(?:will|shall|plan\w*|going to|to be)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|although|while|because|so)\b", re.IGNORECASE)
 # A negation of what is known or said of something does not deny the thing itself.
 _NOT_KNOWN = re.compile(
@@ -554,7 +538,6 @@ _WHO = re.compile(
     rf"(?:[Ww]ho|[Ww]hat|[Ww]hich [a-z]+) (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) "
     rf"(?P<patient>{_NAMED}|{_THING_NAMED}(?=\W*$))"
 )
-_BY_WHICH = re.compile(rf"[Ww]ho (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
 _WHOM = re.compile(rf"(?:[Ww]hom?|[Ww]hat) (?:{_AUXILIARY}) (?P<agent>{_THING_NAMED}) (?P<verb>[a-z]+)")
 _WHO_DID = re.compile(r"who ([a-z]+ed) ", re.IGNORECASE)
 _BY_SOMEBODY = re.compile(rf"\bby\b|\b(?:of|for|from) {_CAPITAL}")
@@ -563,9 +546,7 @@ _WITHOUT_OBJECT = re.compile(
 )
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
-_EVENT = re.compile(r"\bdid\b.*\b(open|close|complete|empty|clear|separate)\b")
 _CLOSES = re.compile(r"when (?:does|do) .*\bclose\b", re.IGNORECASE)
-_BEFORE_VERB = r"\b(?:to|will|would|did|does|do|not|never|shall|should|can|could|may|might|must)"
 _PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
 _OBJECT = re.compile(
     r"([a-z]+) (?:the )?(?!(?:about|after|and|before|from|over|since|than|under|until|with)\b)([a-z]{3,}) (\d[\w-]*)"
@@ -738,7 +719,7 @@ def is_unreal(question: str, text: str, *, constraints: Constraints) -> bool:
     >>> [is_unreal(question, text, constraints=constraints_of(question)) for text in texts]
     [True, False]
     """
-    is_past = _PAST_ASKED.search(question) is not None and _ASKED_AHEAD.search(question) is None
+    is_past = _PAST_ASKED.search(question) is not None
     for cue in _UNREAL.finditer(text):
         if _is_asked(cue[0].split()[0], question) or (cue["plan"] and not is_past):
             continue
@@ -765,7 +746,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "born in Tolk and died in Sarn" for "Was she born in Sarn?": the last verb and preposition have another name.
     - "the motion of Carla Voss" for "the motion of Ben Moro", "voted against it" for "voted for it", "from 1990" for "until 1990".
     - "Red Sky was printed in Cork" for "Who printed Red Sky?".
-    - "open on Mondays" for "When did it open?".
+    - "closed on Mondays" for "When does it close?".
     - "the deputy chair" for "the chair", "was the chair until 2019" for "is the chair", "per month" for "per year".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
 
@@ -816,20 +797,9 @@ def _has_all(text: str, names: Sequence[str]) -> bool:
 
 
 def _is_state(question: str, text: str) -> bool:
-    """Whether a question asks for an event, and a text has the adjective that is spelled as its verb."""
-    event = _EVENT.search(question)
-    if (
-        _CLOSES.match(question)
-        and re.search(r"\bclosed\b", text)
-        and not re.search(r"\bclos(?:es|e|ing)\b|\d\D*$", text)
-    ):
-        return True
-    return (
-        event is not None
-        and re.search(rf"\b{event[1]}\b", text) is not None
-        and re.search(rf"\b{event[1].removesuffix('e')}(?:e?[ds]|ing)\b|{_BEFORE_VERB} (?:\w+ly )?{event[1]}\b", text)
-        is None
-    )
+    """Whether a question asks when something closes, and a text says only that it is closed."""
+    is_closed = _CLOSES.match(question) is not None and re.search(r"\bclosed\b", text) is not None
+    return is_closed and re.search(r"\bclos(?:es|e|ing)\b|\d\D*$", text) is None
 
 
 def _is_reversed(question: str, text: str) -> bool:
@@ -977,7 +947,7 @@ def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
 
 def _roles(question: str) -> Iterator[tuple[str, str, bool]]:
     """The names of a question beside its verb, and whether each does what the verb says."""
-    for pattern in (_PASSIVE, _ACTIVE, _BY_WHICH, _WHO, _WHOM):
+    for pattern in (_PASSIVE, _ACTIVE, _WHO, _WHOM):
         if match := pattern.search(question):
             roles = match.groupdict()
             for role in ("agent", "patient"):

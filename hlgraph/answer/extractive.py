@@ -50,15 +50,15 @@ from hlgraph.answer.forms import (
     is_within,
     is_yes_no,
     meets_bound,
+    of_source,
     places_of,
     question_of,
     takes_out,
-    topics_of,
     verdict,
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.extract.wording import Wording, denies, telling_words
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -500,8 +500,6 @@ _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
 _ADJECTIVE = re.compile(r"(?:ary|al|ic|ive|ous|ful|less|able|ible|ed|est|ish|ant|ent)$")
 _HE_OR_SHE = re.compile(r"(?:He|She)\b(?! \[)")
-_SETTING = re.compile(r"\b(?:of|at|in|on|for|from|with|to) (?:the |a |an |this |our )?((?:[a-z-]+ ){0,2}[a-z-]+)\W*$")
-_MANY = 3  # pieces of a source that have a word: it is about it
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _PARAGRAPH_GAP = 2  # characters between the last sentence of a paragraph and the next one
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
@@ -815,9 +813,7 @@ class _Pool:
         """
         piece = self.evidence[at]
         body, noun = body_of(piece), _WHICH.search(self.question)
-        topics = Statements(topics_of(piece, self.evidence))
-        of_source = {word for word in constraints.words if topics.has(word)} | self._setting(at)
-        excused = of_source if has_itself(body, constraints, besides=of_source) else set[str]()
+        excused = of_source(piece, self.evidence, constraints=constraints)
         excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
@@ -853,12 +849,6 @@ class _Pool:
                 )
                 if any(f"{one} {other}" in fold(piece.text) for piece in own):
                     yield one
-
-    def _setting(self, at: int) -> set[str]:
-        """The words after the last preposition of the question that many pieces of a source have: "at the cottage"."""
-        last = _SETTING.search(self.question)
-        own = [said for said, source in zip(self.said, self.sources, strict=True) if source == self.sources[at]]
-        return {word for word in words(last[1] if last else "") if sum(word in said for said in own) >= _MANY}
 
     def _is_led_to(self, first: int, places: Sequence[int], names: Collection[str]) -> bool:
         """Whether pieces lead to the first one, by way of others or not, and they have the names that the first lacks."""
@@ -1051,19 +1041,16 @@ _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  
 _AT_MOST = re.compile(
     r"\b(?:(?:do(?:es)?|must|may|can|should) ?not|no|not)(?: [a-z]+)? (?:more|longer|later) than\b", re.IGNORECASE
 )
-_FINAL_QUESTION = re.compile(r"(?:\A|(?<=[.!?:]\s))[^.!?]{3,160}\?\s*\Z")
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
 def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
-    final = _FINAL_QUESTION.search(body)
-    rest = Statements([body[: final.start()]], places=places_of(piece)).unmet(constraints) if final else ()
     is_none = _HOW_MANY.search(question) is not None and counted(question, body) == "none"
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
-        or (final is not None and not is_yes_no(question) and any(map(statement(final[0]).has, rest)))
+        or (body.endswith("?") and not is_yes_no(question))
         or (
             not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question) and _is_denied(question, body)
         )
@@ -1092,20 +1079,9 @@ def _is_of_another_year(text: str, constraints: Constraints) -> bool:
 
 
 def _is_denied(question: str, text: str) -> bool:
-    """Whether a text denies what is asked; a relative clause stands for itself: "not the pump, which Ewan replaced"."""
-    if _DENIED_ALIKE.search(f"{question}|{text}"):
-        return False
+    """Whether a question denies something, or a text has its verbs in no clause that does not: "not sold, and so rented as B"."""
     acts = [word for word in constraints_of(question).words if word.endswith("ed")]
-    if acts and all(map(affirmed(text).has, acts)):  # "is not subject to controls, and so is classified as B"
-        return False
-    relative = _RELATIVE_CLAUSE.search(text)
-    own = statement(f"{relative[1]} {relative[2]}" if relative else "")
-    asked = (word for word in constraints_of(question).words if statement(text).has(word))
-    return relative is None or own.denies(question) or not all(map(own.has, asked))
-
-
-_DENIED_ALIKE = re.compile(r"\bnot (?:be )?([a-z]{3,})\b.*\|.*\bnot (?:be )?\1\b", re.DOTALL)
-_RELATIVE_CLAUSE = re.compile(r"\b(\w+), (?:which|who) ([^.;]+)")
+    return denies(question) or not acts or not all(map(affirmed(text).has, acts))
 
 
 def _comes_first(question: str, uncovered: Sequence[str]) -> bool:

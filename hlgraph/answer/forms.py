@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from hlgraph.answer.constraints import (
     is_unknown,
     statement,
     without_plans,
+    word_lists,
 )
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
 from hlgraph.extract.wording import Wording, denies
@@ -42,35 +44,6 @@ def _names(text: str) -> frozenset[str]:
 _AUXILIARY = """is was are were do does did has have had can could may might must shall will would should
     isn't wasn't aren't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
 _AUXILIARIES = frozenset(_AUXILIARY.split())
-_OPPOSITES = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("younger", "older elder"),
-        ("first", "second third fourth last"),
-        (
-            "most largest biggest highest longest tallest oldest",
-            "second third fourth least smallest",
-        ),
-        ("before early earlier", "after late later"),
-        ("old former previous", "new"),
-        ("open opened", "closed shut"),
-        ("alive living live", "died dead"),
-        ("win won", "lost lose defeated"),
-        ("buy bought", "sold"),
-        ("north northern", "south southern"),
-        ("east eastern", "west western"),
-        ("increase increased rose grew", "decreased fell declined"),
-        ("male man", "female woman"),
-        ("full", "half part"),
-        ("same", "different"),
-        ("good", "bad poor"),
-        ("pay pays paid", "free"),
-        ("enough sufficient", "insufficient"),
-        ("allowed permitted may can", "forbidden prohibited banned"),
-        ("included covered", "excluded"),
-        ("approve approved accept accepted", "rejected refused declined"),
-    )
-)
 _LEAD_IN = re.compile(
     r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
 )
@@ -342,7 +315,12 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     for at, own in enumerate(evidence):
         context = context_of(own, evidence, constraints=constraints_of(whole))
         around = [part for part in context if not part.endswith("?")]
-        question = _within_source(whole, own, evidence)
+        about = [
+            re.escape(word)
+            for word in of_source(own, evidence, constraints=constraints_of(whole))
+            if not statement(own.text).has(word)  # as a heading has it that asks
+        ]
+        question = re.sub(rf"\b(?:{'|'.join(about)})\b", "", whole, flags=re.IGNORECASE) if about else whole
         asked = question_of(own, evidence)
         piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
         around += [before(own, evidence)] if _PRONOUN.match(body_of(own)) else []
@@ -361,14 +339,18 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     return None
 
 
-def _within_source(question: str, piece: Evidence, evidence: Sequence[Evidence]) -> str:
-    """A question without the words that only say what the source of a piece is about, if the piece has another word of it."""
-    constraints, body = constraints_of(question), body_of(piece)
+def of_source(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> set[str]:
+    """The words of a question that a piece lacks and its source is about, if the piece has another word of it itself.
+
+    Parameters
+    ----------
+    piece : the piece
+    evidence : pieces among which the first lines of its source may be
+    constraints : those of the question
+    """
     topics = Statements(topics_of(piece, evidence))
-    about = [word for word in constraints.words if topics.has(word) and not statement(piece.text).has(word)]
-    if not about or not has_itself(body, constraints, besides=about):
-        return question
-    return re.sub(rf"\b(?:{'|'.join(map(re.escape, about))})\b", "", question, flags=re.IGNORECASE)
+    about = {word for word in constraints.words if topics.has(word) and not statement(body_of(piece)).has(word)}
+    return about if has_itself(body_of(piece), constraints, besides=about) else set()
 
 
 def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
@@ -895,10 +877,17 @@ def has_opposite(question: str, text: str) -> bool:
     return bool(_opposed(question, text))
 
 
+@cache
+def _opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """The pairs of sets of words that are opposite."""
+    parted = (line.partition(":") for line in word_lists("Opposites"))
+    return tuple((_names(one), _names(other)) for one, _, other in parted)
+
+
 def _opposed(question: str, text: str) -> set[str]:
     """The words of a question in whose place a text has their opposite."""
     asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
-    pairs = [pair for one, other in _OPPOSITES for pair in ((one, other), (other, one))]
+    pairs = [pair for one, other in _opposites() for pair in ((one, other), (other, one))]
     asked -= _names("may can").difference(words(question)[:1])  # in the month of May
     said -= _names("may can")  # what may not be done is no opposite of what is forbidden
     opposite = (

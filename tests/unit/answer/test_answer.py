@@ -127,6 +127,7 @@ NEAR_MISSES = [
     ("How old is the boiler?", "The boiler dates from 1991.", None),
     ("How old is the boiler?", "The boiler failed in 1991.", ""),
     ("How is the tool classified?", "The tool is not subject to controls, and so is classified as B.", None),
+    ("Which items are not covered?", "Theft and fire are covered.", ""),
     ("How is the tool classified?", "The tool is not classified, and so is subject to controls.", ""),
     ("Which group lets its members read?", "Members of the group Audit may read.", None),
     ("How many messages may come in 30 seconds?", "10000 messages may come in 30s.", None),
@@ -863,6 +864,13 @@ def test_a_heading_that_asks_is_the_topic_of_what_stands_below_it_alone(thing: s
     texts = (f"{heading}: A new card costs 4 euros.", "How long is the loan?: A book can be renewed.")
     pieces = [replace(_evidence(text), headings=(text.partition(": ")[0],)) for text in texts]
     assert extractive_answer(f"What does a lost {thing} cost?", pieces).is_supported is is_supported
+
+
+def test_a_heading_that_asks_affirms_nothing_of_what_stands_below_it() -> None:
+    heading = "What does the warranty cover?"
+    piece = replace(_evidence(f"Help, {heading}: Wear parts such as tyres are excluded."), headings=("Help", heading))
+    piece = replace(piece, source=replace(piece.source, title="Help"))
+    assert not extractive_answer("Are tyres covered by the warranty?", [piece]).text.startswith("Yes")
 
 
 @pytest.mark.parametrize(
