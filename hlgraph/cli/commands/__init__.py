@@ -1,19 +1,16 @@
-"""The commands, one module each: to add a command, add a module here, and its name to the list.
+"""The commands, one module each: to add a command, add a module here.
 
-Every module defines ``app``, a Typer application: a group if it has a name.
+Every module defines ``PLACE``, its position in the list of commands, and ``app``, a Typer application: a group if it has a name.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
-
-NAMES = """
-ingest retention search answer contents groups serve communities hierarchy merges embeddings manage reconcile backup plan
-extract domain failures quality ledger models evaluate judge_answers align questions bench cypher materialise
-"""
 
 
 def commands() -> list[ModuleType]:
-    """The modules of the commands, in the order in which the help lists them."""
-    return [import_module(f"{__name__}.{name}") for name in NAMES.split()]
+    """The modules of the commands, ordered by ``PLACE``."""
+    modules = [import_module(f"{__name__}.{file.name}") for file in iter_modules(__path__)]
+    return sorted(modules, key=lambda module: (module.PLACE, module.__name__))

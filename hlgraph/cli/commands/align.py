@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hlgraph.align.make import PairsCost, PairSet
     from hlgraph.align.train import Trained
 
+PLACE = 175  # position in the list of commands
+
 app = group("align", "Train a model to prefer answers with a reason that the evidence supports.")
 
 Folder = Annotated[str, argument("DIR", "Folder of the evaluation set.")]

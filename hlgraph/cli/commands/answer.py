@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hlgraph.answer.contradictions import AssertedObject, Contradiction
     from hlgraph.records import Answer, ReportFigures
 
+PLACE = 30  # position in the list of commands
+
 app = typer.Typer()
 
 _K = Annotated[

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hlgraph.ingest.exports import CorpusCopy
     from hlgraph.stores.protocols import Backup
 
+PLACE = 85  # position in the list of commands
+
 app = typer.Typer()
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.bench import Cell, EmbedderName, Size
     from hlgraph.settings import Settings
 
+PLACE = 180  # position in the list of commands
+
 app = typer.Typer()
 
 Statements = Annotated[str, option("N,...", "Corpus sizes in statements, separated by commas; multiples of 10.")]

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from hlgraph.index.communities import BuiltCommunities
     from hlgraph.sdk.communities import FoundCommunities
 
+PLACE = 40  # position in the list of commands
+
 app = group("communities", "Build and list the communities of a corpus.")
 Shape = Annotated[
     str, option("SHAPE", "The graph to cluster: entity_entity, entity_passage (with chunks) or statement_entity_chunk.")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.client import HLGraph
     from hlgraph.sdk.contents import EntityDetails, FactRow, Page, SourceDetails, SupportedFact
 
+PLACE = 32  # position in the list of commands
+
 app = typer.Typer()
 T = TypeVar("T")
 _Limit = Annotated[int, option("--limit N", "Number of rows of a page.")]

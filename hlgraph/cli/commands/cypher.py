@@ -18,6 +18,8 @@ from hlgraph.errors import InputError
 if TYPE_CHECKING:
     from hlgraph.stores.queries import Plain, Query, Table
 
+PLACE = 190  # position in the list of commands
+
 Name = Annotated[str, argument("NAME", "The name of the query.")]
 Folder = Annotated[Path | None, option("FOLDER", "A folder with your own queries instead of hlgraph's.")]
 _WIDEST = 60

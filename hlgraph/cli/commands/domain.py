@@ -11,6 +11,8 @@ from hlgraph.cli.output import domain_tree, usage_tree
 if TYPE_CHECKING:
     from hlgraph.records import Domain
 
+PLACE = 120  # position in the list of commands
+
 app = group("domain", "Show and change the domain of a corpus: the entity kinds and topics that prompts name.")
 _AGAIN = "the next ingest with a chat model extracts every source that it reads again; to see the cost: hlgraph plan"
 

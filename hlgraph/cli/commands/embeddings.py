@@ -11,6 +11,8 @@ from hlgraph.cli.output import pick
 if TYPE_CHECKING:
     from hlgraph.sdk.embeddings import SwitchedSet, VerifiedSet
 
+PLACE = 65  # position in the list of commands
+
 app = group("embeddings", "Change the embedding model of a corpus while searches go on.")
 Model = Annotated[
     str,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
     from hlgraph.retrieve.request import Unit
 
+PLACE = 170  # position in the list of commands
+
 app = typer.Typer()
 _LIST = "list"
 

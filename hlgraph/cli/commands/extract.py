@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hlgraph.ingest.batches import BatchReport
     from hlgraph.models.bedrock import BatchJob
 
+PLACE = 110  # position in the list of commands
+
 Out = Annotated[Path, option("--out FILE", "The batch file to write.")]
 Results = Annotated[list[Path], option("--results FILE", "A results file of the provider (may be repeated).")]
 Batch = Annotated[Path, argument("FILE", "The batch file.")]

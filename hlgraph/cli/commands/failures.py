@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hlgraph.extract.quarantine import Quarantined
     from hlgraph.sdk.failures import Mending
 
+PLACE = 130  # position in the list of commands
+
 _ADDED = {"statements": "statement", "facts": "fact", "entities": "entity"}
 app = group("failures", "List, retry and repair chunks whose extraction by a chat model failed.")
 Id = Annotated[str, argument("ID", "The id of the failure, or its first characters (at least 4).")]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from hlgraph.cli.command import Invocation, Where, argument, command, group, option
 
+PLACE = 35  # position in the list of commands
+
 app = group("groups", "Show and change the groups that may see the sources of a corpus.")
 _Uris = Annotated[
     list[str] | None, option("--uri URI", "URI or path of a source, or a folder of them (may be repeated).")

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from hlgraph.index.hierarchy import BuiltHierarchy
     from hlgraph.sdk.hierarchy import FoundHierarchy
 
+PLACE = 50  # position in the list of commands
+
 app = group("hierarchy", "Build and list the summaries above the chunks of a corpus.")
 
 

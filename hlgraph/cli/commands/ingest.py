@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from hlgraph.read.table_mapping import TableMapping
     from hlgraph.sdk.client import HLGraph
 
+PLACE = 10  # position in the list of commands
+
 app = typer.Typer()
 
 

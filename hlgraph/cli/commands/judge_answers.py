@@ -13,6 +13,8 @@ from hlgraph.cli.commands.plan import basis, cost_lines
 if TYPE_CHECKING:
     from hlgraph.evaluate.judges.report import JudgeOptions
 
+PLACE = 172  # position in the list of commands
+
 app = typer.Typer()
 
 JudgeModel = Annotated[

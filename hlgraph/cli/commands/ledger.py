@@ -12,6 +12,8 @@ from hlgraph.cli.output import pick
 if TYPE_CHECKING:
     from hlgraph.models.accounts.ledger import Spent
 
+PLACE = 150  # position in the list of commands
+
 app = typer.Typer()
 
 By = Annotated[Literal["source", "stage", "strategy", "corpus", "model"], option("--by", "How calls are grouped.")]

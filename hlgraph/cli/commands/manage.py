@@ -189,6 +189,8 @@ def _path(path: str | None, *, name: str = "ca", example: str = "/path/to/ca.pem
     return f"{name}: {_quoted(path)}" if path else f"# {name}: {example}"
 
 
+PLACE = 70  # position in the list of commands
+
 app = typer.Typer()
 
 

@@ -9,6 +9,8 @@ import typer
 from hlgraph.cli.command import Invocation, argument, command, option
 from hlgraph.errors import InputError
 
+PLACE = 195  # position in the list of commands
+
 app = typer.Typer()
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.merges import FoundMerges
     from hlgraph.stores.protocols import Decision
 
+PLACE = 60  # position in the list of commands
+
 app = group("merges", "Merge entities that are the same, and undo merges.")
 Lower = Annotated[
     float | None,

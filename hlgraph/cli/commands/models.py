@@ -9,6 +9,8 @@ from hlgraph.cli.command import Invocation, command, group, option
 from hlgraph.cli.output import pick
 from hlgraph.errors import InputError
 
+PLACE = 160  # position in the list of commands
+
 app = group("models", "Install and list local models.")
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hlgraph.ingest.plan import Plan
     from hlgraph.models.accounts.budget import ExpectedCost
 
+PLACE = 100  # position in the list of commands
+
 app = typer.Typer()
 
 _Paths = Annotated[

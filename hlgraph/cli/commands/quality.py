@@ -11,6 +11,8 @@ from hlgraph.cli.output import pick, usage_tree
 if TYPE_CHECKING:
     from hlgraph.sdk.quality import Coverage, Faithfulness
 
+PLACE = 140  # position in the list of commands
+
 app = group("quality", "Measure how well the statements represent the text.")
 _SHOWN = 20
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hlgraph.evaluate.questions.record import QuestionKind, QuestionSet
     from hlgraph.models.accounts.budget import ExpectedCost
 
+PLACE = 175  # position in the list of commands
+
 app = group("questions", "Make evaluation questions from a corpus.")
 _SHOWN = 20
 File = Annotated[str, argument("FILE", "File of questions.")]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hlgraph.change import Pending
     from hlgraph.sdk.reconcile import Drift
 
+PLACE = 80  # position in the list of commands
+
 app = typer.Typer()
 
 

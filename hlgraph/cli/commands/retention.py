@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hlgraph.sdk.retention import VerifiedReceipts
     from hlgraph.stores.derived import Hold
 
+PLACE = 15  # position in the list of commands
+
 holds = group("hold", "Keep sources from being deleted or replaced.")
 receipts = group("receipts", "Verify receipts of deletions.")
 history = group("history", "Show the versions of sources that a corpus keeps (ingest --keep-history), and its changes.")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hlgraph.retrieve import Explanation, Retriever, SearchResult
     from hlgraph.retrieve.retriever import By
 
+PLACE = 20  # position in the list of commands
+
 app = typer.Typer()
 
 Question = Annotated[str, argument("QUESTION", "The question.")]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hlgraph.serve.access import Key, Keys
     from hlgraph.settings import Settings
 
+PLACE = 35  # position in the list of commands
+
 app = typer.Typer()
 keys = group("keys", "Make, list and revoke the keys of the server (hlgraph serve).")
 app.add_typer(keys)
