@@ -234,7 +234,7 @@ def test_files_of_trec_come_back_beside_the_strategies_and_answers_have_more_mea
     assert tree["warnings"] == ["the run worse has no passage for 2 of 3 questions; they count as nothing found"]
     for options, reason in (
         (("--metrics", "BLEU"), "BLEU: a measure of answers; give --answers, too"),
-        (("--metrics", "METEOR"), "no measure 'METEOR'; give one of nDCG"),
+        (("--metrics", "METEOR"), "no measure 'METEOR'; give one such as nDCG@10"),
         (("--run", "chunk=x"), "the name 'chunk' is taken"),
         (("--qrels", place / "small" / "corpus.jsonl"), "a line is: question 0 document relevance"),
         (("--recipe", "topg-table-1", "--run", "a=b"), "leave out --run"),
