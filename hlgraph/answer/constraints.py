@@ -99,8 +99,6 @@ _SIGNS = {
     for word in words_of.split()
 }
 _SHORT_STEM = 5
-_PARTS = "bee foot rail motor fire sun rain snow water book note work home house school class bed bath sea air news wind land"
-_FIRST_PARTS = _PARTS.split()  # of compounds in one word: a footbridge is a bridge
 _KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(
     r"(?:e[drns]?|ers|ings?|[sdrnty]|ly|al|ic|ions?|ie[sdr]|ish|ist|ain|ors?|an|ian|ive|ity|ous|age|ful|ant|ent|nt|ary|ure|ese|ate)?"
@@ -271,7 +269,7 @@ class Statements:
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
         if not self._wording.has(word):
-            return any(self._wording.has(part) for part in _last_part(word))
+            return False
         folded = fold(word).removesuffix("'s")
         forms = set() if _DIGIT.search(word) else self._wording.forms(folded)
         return not forms or folded in self._words or any(_is_inflected(folded, other) for other in forms)
@@ -316,19 +314,6 @@ def _verb_of(word: str) -> str:
     """
     root = _DERIVED.sub("", word)
     return root if root != word else ""
-
-
-@lru_cache(_KEPT)
-def _last_part(word: str) -> tuple[str, ...]:
-    """The last word of a compound in one word: "hives" of "beehives"; a verb such as "undertake" has none.
-
-    Examples
-    --------
-    >>> [[*_last_part(word)] for word in ("beehives", "undertake", "Newbridge")]
-    [['hives'], [], []]
-    """
-    firsts = (prefix for prefix in _FIRST_PARTS if word.startswith(prefix))
-    return tuple(word[len(prefix) :] for prefix in firsts if len(word) - len(prefix) > _SHORT_STEM - 1)
 
 
 @cached_by_text(_KEPT)
