@@ -546,6 +546,8 @@ _BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
 _BETWEEN = frozenset(("has", "have", "had", "did", "also", "then", "later", "first", "once", "finally", "soon", "the"))
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]")
 _SUBJECT = re.compile(rf"\b(?i:{_AUXILIARY}|is|was|are|were) ({_NAMED})")
+_VERB_BEHIND = re.compile(r"^ ([a-z]+)\b")
+_OF_PRONOUN = re.compile(r"(?:[Ii]t|[Hh]e|[Ss]he|[Tt]hey) \[([^\]]+)\] (?:was|were|is|are) (?:\w+ly )?([a-z]+)")
 _THING = rf"(?P<thing>(?: (?!(?:{_AUXILIARY}|is|was|are|were|and|in|of)\b)[a-z][\w-]*){{1,2}})"
 _OWNER = re.compile(
     rf"(?:\b(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) \[(?P<bracket>[^\]]+?)['’]s?\]|(?P<name>{_NAMED})['’]s?){_THING}"
@@ -734,6 +736,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "closed on Mondays" for "When does it close?".
     - "the deputy chair" for "the chair", "was the chair until 2019" for "is the chair", "per month" for "per year".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
+    - "It [Solis 2] was made" for "When was the Solis 1 made?", "work in the office" for "work from home".
 
     Parameters
     ----------
@@ -757,6 +760,10 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
 
 def _is_of_another(question: str, text: str, constraints: Constraints, places: Sequence[str]) -> bool:
     subject = _SUBJECT.search(question)
+    for verb in _VERB_BEHIND.findall(question[subject.end() :]) if subject else ():
+        for name, act in _OF_PRONOUN.findall(text):
+            if _is_form(act, verb) and not all(map(statement(name).has, words(subject[1].removeprefix("the ")))):
+                return True
     if subject is None or question.startswith(("'s", "’s"), subject.end()):
         return False
     name = subject[1]
