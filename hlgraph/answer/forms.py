@@ -329,7 +329,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
             is_affirmed = False
         bound = _bound_of(question)
         if bound is None or fold(bound.text) in fold(piece.text):
-            if is_affirmed is None and not _is_aside(question, piece, around):
+            if is_affirmed is None and not _is_aside(whole, piece, around):
                 is_out = takes_out(question, piece.text, places=around, constraints=constraints_of(question))
                 is_affirmed = False if is_out else _says(question, piece, around, is_first=not at)
         elif is_affirmed is None and not _is_aside(bound.rest, piece, around):

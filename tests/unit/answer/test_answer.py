@@ -550,6 +550,12 @@ def test_yes_and_no_are_what_the_statement_says(question: str, text: str, said: 
     assert answer.is_supported is bool(said)
 
 
+def test_what_is_done_elsewhere_is_no_yes_for_the_place_of_the_heading() -> None:
+    for text, start in (("Trainees work in the office.", "Trainees"), ("Trainees work from home.", "Yes: ")):
+        piece = replace(_evidence(text), headings=("Working from home",))
+        assert extractive_answer("Do trainees work from home?", [piece]).text.startswith(start)
+
+
 def test_what_holds_at_another_place_is_no_yes_for_that_of_the_heading() -> None:
     texts = ("In Elm Court dogs are allowed.", "Until then, dogs remain forbidden in Birch House.")
     pieces = [replace(_evidence(text), headings=("Dogs in Birch House",)) for text in texts]
