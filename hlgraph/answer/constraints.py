@@ -573,6 +573,7 @@ _ORDER_WORD = re.compile(
 )
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
 _AT_THING = re.compile(r"([a-z]{3,}) (?:from|in|at) (?:the |an? )?(?!the\b)([a-z]{3,})\b")
+_REFERS = re.compile(r"\b(?:it|them|there|here)\b")  # "stops in front of it" may be at the museum
 _NO_TIME = rf"(?!(?i:{'|'.join((*MONTHS, *DAYS))})|\w*\d)"
 _BEGINS_AT = re.compile(rf"(?:In|At) (?:the )?{_NO_TIME}{_CAPITAL}")
 _AT_PLACE = re.compile(rf"\b(?:in|at) (?:the )?(?P<name>{_NO_TIME}{_NAMED})")
@@ -913,7 +914,7 @@ def _is_elsewhere(question: str, text: str) -> bool:
             return True
     for verb, noun in _AT_THING.findall(question):
         others = [other for word, other in _AT_THING.findall(text) if statement(word).has(verb)]
-        if others and not statement(text).has(noun):
+        if others and not statement(text).has(noun) and not _REFERS.search(text):
             return True
     begins = _BEGINS_AT.match(text)
     asked = [] if begins is None else [match["name"] for match in _AT_PLACE.finditer(question)]

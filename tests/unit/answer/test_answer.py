@@ -128,6 +128,7 @@ NEAR_MISSES = [
     ("How old is the boiler?", "The boiler failed in 1991.", ""),
     ("How is the tool classified?", "The tool is not subject to controls, and so is classified as B.", None),
     ("Which items are not covered?", "Theft and fire are covered.", ""),
+    ("Which bus stops at the museum?", "The museum: Bus 14 stops in front of it.", None),
     ("When was the Solis 1 introduced?", "It [Solis 2] was introduced in 2022 as the successor of the Solis 1.", ""),
     ("When was the Solis 2 introduced?", "It [Solis 2] was introduced in 2022 as the successor of the Solis 1.", None),
     ("How is the tool classified?", "The tool is not classified, and so is subject to controls.", ""),
