@@ -762,13 +762,14 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
 
 def _is_of_another(question: str, text: str, constraints: Constraints, places: Sequence[str]) -> bool:
     subject = _SUBJECT.search(question)
-    for verb in _VERB_BEHIND.findall(question[subject.end() :]) if subject else ():
-        for name, act in _OF_PRONOUN.findall(text):
-            if _is_form(act, verb) and not all(map(statement(name).has, words(subject[1].removeprefix("the ")))):
-                return True
     if subject is None or question.startswith(("'s", "’s"), subject.end()):
         return False
     name = subject[1]
+    own_words = words(name.removeprefix("the "))
+    for verb in _VERB_BEHIND.findall(question[subject.end() :]):
+        for other, act in _OF_PRONOUN.findall(text):
+            if _is_form(act, verb) and not all(map(statement(other).has, own_words)):
+                return True
     names = [word for word in constraints.names if word in name]
     owners = [match for match in _OWNER.finditer(text) if _has_all(match["bracket"] or match["name"], names)]
     own = _OWN.match(text)
@@ -913,8 +914,8 @@ def _is_elsewhere(question: str, text: str) -> bool:
         if _OPPOSITE[preposition] in said and preposition not in said:
             return True
     for verb, noun in _AT_THING.findall(question):
-        others = [other for word, other in _AT_THING.findall(text) if statement(word).has(verb)]
-        if others and not statement(text).has(noun) and not _REFERS.search(text):
+        is_said = any(statement(word).has(verb) for word, _ in _AT_THING.findall(text))
+        if is_said and not statement(text).has(noun) and not _REFERS.search(text):
             return True
     begins = _BEGINS_AT.match(text)
     asked = [] if begins is None else [match["name"] for match in _AT_PLACE.finditer(question)]
