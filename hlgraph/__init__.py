@@ -16,8 +16,9 @@ from hlgraph import errors as errors
 __version__ = "0.2.0"
 
 # The modules of the public names, which __init__.pyi lists for type checkers: lines such as "from MODULE import NAME as NAME".
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PTH123 - pathlib would be a third of the import
-    _LATER = {words[3]: words[1] for words in map(str.split, _stub) if words[:1] == ["from"]}
+# The loader reads it, so that the package can be imported from an archive.
+_STUB = __loader__.get_data(f"{__path__[0]}/__init__.pyi").decode()
+_LATER = {words[3]: words[1] for words in map(str.split, _STUB.splitlines()) if words[:1] == ["from"]}
 
 __all__ = sorted(("__version__", *_LATER))  # noqa: PLE0605 - read at run time only
 

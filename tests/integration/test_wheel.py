@@ -115,6 +115,12 @@ def test_the_command_works_without_extras(installed: Installed) -> None:
     assert "Usage" in installed.run("hlgraph", "--help")
 
 
+def test_the_public_names_are_imported_from_an_archive(installed: Installed) -> None:
+    said = "import sys; sys.path.insert(0, sys.argv[1]); import hlgraph; print(hlgraph.__file__, hlgraph.Document.__module__)"
+    place = f"{installed.wheel}/hlgraph/__init__.py"
+    assert installed.run("python", "-c", said, str(installed.wheel)).split() == [place, "hlgraph.records"]
+
+
 def test_the_core_is_small(installed: Installed) -> None:
     walked = os.walk(installed.packages, followlinks=True)
     files = [Path(folder, name) for folder, _, names in walked if not folder.endswith("__pycache__") for name in names]
