@@ -559,7 +559,7 @@ def servers_of(scope: str) -> str:
         return ""
     return (
         "neo4j"
-        if re.search(r"neo4j|\blive_stores\b", (REPOSITORY / file).read_text(encoding="utf-8"))
+        if re.search(r"neo4j(?!://)|\blive_stores\b", (REPOSITORY / file).read_text(encoding="utf-8"))
         else "opensearch"
     )
 

@@ -263,7 +263,8 @@ def test_the_commands_train_and_compare_print_json_of_one_shape(model: str, tmp_
     assert types(compared) == dict.fromkeys(("pairs", "prompts", "questions"), "int")
     assert list(compared.values()) == [3, 15, 5]
     assert types(plain) == policy_types("NoneType", "NoneType")
-    assert types(ms) == policy_types("float", dict.fromkeys(("mean", "low", "high", "p"), "float"))
+    gain = dict.fromkeys(("mean", "low", "high", "p"), "float") | {"questions": "int"}
+    assert types(ms) == policy_types("float", gain)
     assert [item["k"] for item in ms["answers"]] == [0, 1, 2]
     assert json.loads((tmp_path / "figures.json").read_text())["policies"] == [plain, ms]
     tables = printed(*compare, "--ask", 0, "--quiet").splitlines()

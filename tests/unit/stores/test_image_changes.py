@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from image_histories import CORPUS, History, whole
+from thoroughness import cases
 
 from hlgraph.records import Kind, Relationship
 from hlgraph.stores.embedded import images
@@ -150,7 +151,7 @@ def test_readers_keep_their_version_and_see_no_half_of_a_change(
     for thread in threads:
         thread.start()
     source = random.Random(1)
-    for number in range(6):
+    for number in range(cases(3, 6)):
         history.take(("edit", (source.randrange(4), number, f"Tessing met Orne in 180{number}.")))
         made = _fresh(tmp_path)
         known[made["all: version"]] = made
