@@ -6,12 +6,19 @@ gzipped. Sources: files, folders, globs, S3 objects, results of SQL queries and 
 that cannot be read becomes a :class:`ReadFailure` in the stream; reading continues with the next one.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hlgraph.read import formats
 from hlgraph.read.content import ReadFailure, covering, inadmissible, is_covered
 from hlgraph.read.discover import covered, source_uri
-from hlgraph.read.formats import FORMATS
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
 from hlgraph.read.stream import read
+
+if TYPE_CHECKING:
+    from hlgraph.read.formats import FORMATS
 
 __all__ = [
     "FORMATS",
@@ -25,3 +32,10 @@ __all__ = [
     "read",
     "source_uri",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """``FORMATS``, whose readers are imported at first use."""
+    if name == "FORMATS":
+        return formats.FORMATS
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

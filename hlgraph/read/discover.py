@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
+from hlgraph.read import formats
 from hlgraph.read.content import (
     Origin,
     ReadFailure,
@@ -30,7 +31,6 @@ from hlgraph.read.content import (
     not_installed,
     without_gz,
 )
-from hlgraph.read.formats import SUFFIXES
 from hlgraph.read.outcomes import EMPTY, HIDDEN, HIDDEN_FOLDER, SETTINGS, STORE, WALKED, Files
 from hlgraph.read.s3 import SCHEME, S3Object, objects, place_of
 
@@ -422,7 +422,7 @@ def format_of(name: str) -> str | None:
     """
     plain = without_gz(name)
     dot = plain.rfind(".")
-    return SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None
+    return formats.SUFFIXES.get(plain[dot:].lower()) if dot > 0 else None
 
 
 # Files without a known suffix: README, LICENSE, a PDF without a suffix, a manual page.

@@ -15,6 +15,7 @@ import msgspec
 
 from hlgraph import progress
 from hlgraph.errors import InputError, MissingExtraError, ReadError
+from hlgraph.read import formats
 from hlgraph.read.bounds import Growth, plain_bytes
 from hlgraph.read.content import (
     Origin,
@@ -28,7 +29,7 @@ from hlgraph.read.content import (
     without_runs,
 )
 from hlgraph.read.discover import HEAD, STDIN, STDIN_URI, Input, discover, settled_format, size_of, title_in_folder
-from hlgraph.read.formats import FORMATS, FileFormat, Format, RowsFormat
+from hlgraph.read.formats import FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
 from hlgraph.read.rows import Flaw, Row, Table, documents_of
@@ -126,7 +127,7 @@ def _read_one(
             name, notes = source.format or "text", tuple[str, ...]()
             if options.format is None and origin.name:
                 name, notes = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
-            reader = FORMATS[name]
+            reader = formats.FORMATS[name]
             if options.rows is not None or isinstance(reader, RowsFormat):
                 with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
                     for row in _row_documents(origin, data, reader=reader, options=options):
@@ -181,7 +182,7 @@ def _row_documents(
 
 def _table(origin: Origin, data: io.BufferedReader, *, reader: Format, options: ReadOptions) -> Table:
     if reader.table is None:
-        tables = ", ".join(name for name, each in FORMATS.items() if each.table is not None)
+        tables = ", ".join(name for name, each in formats.FORMATS.items() if each.table is not None)
         raise ReadError(origin.uri, f"is {reader.name}, which has no rows", f"give a table: {tables}")
     return reader.table(origin, data, options=options)
 
@@ -213,7 +214,7 @@ def tables(paths: Sequence[str], options: ReadOptions) -> Iterator[tuple[Origin,
             name = source.format or "text"
             if options.format is None and origin.name:
                 name, _ = settled_format(origin, data.peek(HEAD)[:HEAD], named=source.format)
-            reader = FORMATS[name]
+            reader = formats.FORMATS[name]
             with parser_errors(origin.uri, reader.name.upper()):
                 table = _table(origin, data, reader=reader, options=options)
             yield origin, table._replace(rows=_readable(origin, table.rows))
@@ -280,8 +281,8 @@ def _document(source: Input, data: bytes, *, reader: FileFormat, options: ReadOp
         with parser_errors(origin.uri, reader.name.upper(), mend=reader.mend):
             document = without_runs(reader.read(origin, data, options=options))
     except ReadError as error:
-        if source.format is None and reader is FORMATS["text"]:
-            mend = f"give its format with --format, one of {', '.join(FORMATS)}"
+        if source.format is None and reader is formats.FORMATS["text"]:
+            mend = f"give its format with --format, one of {', '.join(formats.FORMATS)}"
             raise ReadError(error.uri, f"its name tells no format, and as text it {error.reason}", mend) from error
         raise
     if not origin.name:

@@ -102,7 +102,8 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if rest is not None:
             values |= values.pop(rest, {})
         for name, value in values.items():
-            _check(name, value, _wanted(function).get(name, object))
+            if name not in signature.parameters or value is not signature.parameters[name].default:
+                _check(name, value, _wanted(function, name))
         folder = _prompts(args)
         with prompts_of(folder) if folder else nullcontext():
             return function(*args, **kwargs)
@@ -131,18 +132,14 @@ class _Names(dict[str, Any]):
 
 
 @cache
-def _wanted(owner: Any) -> dict[str, object]:
-    """The annotations of a function or a dataclass by name; ``object`` for one that cannot be resolved."""
-    kinds: dict[str, object] = {}
+def _wanted(owner: Any, name: str) -> object:
+    """The annotation of a parameter or a field; ``object`` if it cannot be resolved. The modules of others are not imported."""
+    holder = SimpleNamespace(__annotations__={name: inspect.get_annotations(owner).get(name, object)})
     names = _Names(vars(inspect.getmodule(owner)))
-    for name, annotation in inspect.get_annotations(owner).items():
-        if name != "return":
-            holder = SimpleNamespace(__annotations__={name: annotation})
-            try:
-                kinds[name] = typing.get_type_hints(holder, globalns={}, localns=names)[name]
-            except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts only a type checker knows
-                kinds[name] = object
-    return kinds
+    try:
+        return typing.get_type_hints(holder, globalns={}, localns=names)[name]
+    except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts only a type checker knows
+        return object
 
 
 def _check(name: str, value: object, wanted: object) -> None:
@@ -157,9 +154,9 @@ def _check(name: str, value: object, wanted: object) -> None:
         type_name = "" if part_value is None else f" ({_article(type(part_value).__name__)})"
         raise InputError(f"{place} is {shown}{type_name}; give {_said(kind)}")
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__post_init__"):
-        kinds = _wanted(type(value))
         for part in dataclasses.fields(value):
-            _check(f"{name}.{part.name}", getattr(value, part.name), kinds.get(part.name, object))
+            if (inner := getattr(value, part.name)) is not part.default:
+                _check(f"{name}.{part.name}", inner, _wanted(type(value), part.name))
 
 
 def parsed(where: AnyWhere | None) -> Where | None:

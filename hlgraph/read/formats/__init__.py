@@ -30,5 +30,15 @@ def _formats() -> dict[str, Format]:
     return dict(sorted(formats.items()))
 
 
-FORMATS = _formats()
-SUFFIXES: Mapping[str, str] = {suffix: kind.name for kind in FORMATS.values() for suffix in kind.suffixes}
+FORMATS: Mapping[str, Format]
+SUFFIXES: Mapping[str, str]
+
+
+def __getattr__(name: str) -> object:
+    """``FORMATS``, by name, and ``SUFFIXES``, the name of the format of each: the readers are imported at first use."""
+    if name not in ("FORMATS", "SUFFIXES"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    formats = _formats()
+    globals()["FORMATS"] = formats
+    globals()["SUFFIXES"] = {suffix: kind.name for kind in formats.values() for suffix in kind.suffixes}
+    return globals()[name]

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from hlgraph import HLGraph
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -397,6 +400,24 @@ def test_importing_any_module_does_nothing() -> None:
 
 def test_the_server_starts_without_the_protocol_of_agents() -> None:
     assert "mcp" not in seen("hlgraph.serve.application")["modules"]
+
+
+def test_a_call_that_reads_no_file_imports_no_reader(graph: HLGraph) -> None:
+    """The readers, and what the types of arguments that were not given name, take half of the start of a command."""
+    graph.ingest(text="Ada built a mill.")
+    script = (
+        "import sys, hlgraph\n"
+        "from hlgraph.testing.embedder import WordEmbedder\n"
+        f"with hlgraph.connect({graph.settings.store!r}, embedder=WordEmbedder()) as graph:\n"
+        "    graph.stats(), graph.search('Ada')\n"
+        "print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    readers = {f"hlgraph.read.formats.{path.stem}" for path in (REPOSITORY / "hlgraph/read/formats").glob("[a-z]*.py")}
+    assert len(readers) > 20
+    assert "hlgraph.retrieve.search" in imported
+    assert not imported & {*readers, "hlgraph.ingest.pipeline", "hlgraph.ingest.history"}
 
 
 def test_the_package_exports_a_sorted_list_of_names_that_exist() -> None:
