@@ -179,7 +179,8 @@ def extractor_of(
     MissingExtraError : ``chat`` without pydantic, ``spacy`` without spaCy or its default model
     ModelMissingError : another spaCy model is not installed
     """
-    from hlgraph.extract import LocalExtractor, PrecomputedExtractor
+    from hlgraph.extract import PrecomputedExtractor
+    from hlgraph.extract.local import LocalExtractor
 
     if options.rows is not None:
         from hlgraph.extract.extractor import RowExtractor

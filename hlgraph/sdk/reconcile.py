@@ -17,8 +17,8 @@ from typing import NamedTuple
 from hlgraph import ids, progress
 from hlgraph.change import Change, Synonym
 from hlgraph.errors import StoreConflictError
-from hlgraph.extract import LocalExtractor
 from hlgraph.extract.extractor import ChunkInput, Extractor
+from hlgraph.extract.local import LocalExtractor
 from hlgraph.index.embed import check_model, embed_records, embed_topics, indexed
 from hlgraph.models.choose import ChosenModels
 from hlgraph.models.protocols import Embedder

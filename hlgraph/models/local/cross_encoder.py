@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from hlgraph.errors import ModelError, ModelMissingError
 from hlgraph.ids import checksum
@@ -128,6 +127,8 @@ class LocalCrossEncoder:
         ModelError
             The model or the tokenizer cannot be used, or the model is no cross-encoder.
         """
+        from scipy.special import expit
+
         logits = np.empty(len(texts))
         for start in range(0, len(texts), _PAIRS_AT_ONCE):
             part = slice(start, start + _PAIRS_AT_ONCE)

@@ -417,7 +417,7 @@ def test_a_call_that_reads_no_file_imports_no_reader(graph: HLGraph) -> None:
     readers = {f"hlgraph.read.formats.{path.stem}" for path in (REPOSITORY / "hlgraph/read/formats").glob("[a-z]*.py")}
     assert len(readers) > 20
     assert "hlgraph.retrieve.search" in imported
-    assert not imported & {*readers, "hlgraph.ingest.pipeline", "hlgraph.ingest.history"}
+    assert not imported & {*readers, "hlgraph.ingest.pipeline", "hlgraph.ingest.history", "hlgraph.extract.local"}
 
 
 def test_the_package_exports_a_sorted_list_of_names_that_exist() -> None:
