@@ -134,6 +134,7 @@ _NAME_WITH_VERB = re.compile(
     r"|bought|sold|fell|rose|grew|knew|spoke|sang|taught|thought|like)\b"
 )
 _STOPS = ".!?…"
+_BOXES = "☐☒☑□"  # of the answers to choose from
 _FULL_STOPS = "。！？｡؟۔।॥։።፧။។៕᠃"  # these end a sentence with or without white space after them
 _CLOSERS = "\"'”’»›)\\]}」』）》〉】〕*_¹²³⁴-⁹"
 _OPENERS = "\"'“”‘’«»‹›„‚([{¿¡「『（《〈【〔*_"
@@ -329,7 +330,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
         return not (marks[-1] in "」』）”" and head in "、，と")  # 「…。」と: the quotation continues as a clause
     if head.islower() and marks == "." and text[mark.end() : following] == "  ":  # as typists end a sentence
         return _is_full_stop(text, start, mark.start(), following)
-    if head.islower() or head in ",;:)]}.!?…":
+    if head.islower() or head in ",;:)]}.!?…" or (head in _BOXES and "?" in marks):
         return False
     if marks == ";":  # between white space and before a capital it separates list items
         return head.isupper()
@@ -595,7 +596,7 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     head = line[0]
     if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)) or _COUNTED.match(line):
         return False
-    if head == ">" and ITEM.match(line.lstrip("> ")):
+    if head in _BOXES or (head == ">" and ITEM.match(line.lstrip("> "))):
         return False
     if _COLUMNS.search(last) and _COLUMNS.search(line):
         return False
@@ -794,7 +795,9 @@ def is_lead(sentence: str) -> bool:
     )
 
 
-_NAMED_VALUE = re.compile(r"[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])")  # "Present: Ada"
+_NAMED_VALUE = re.compile(
+    r"— |[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])"
+)  # "Present: Ada", "— Ada"
 
 
 def _is_open(sentence: str) -> bool:

@@ -248,7 +248,7 @@ def _titled(
 ) -> dict[tuple[int, int], int]:
     """The first and last lines that have the number of their page beside words of another page: by page and line, the offset.
 
-    ``offsets`` are those of numbers of pages that stand alone.
+    ``offsets`` are those of numbers of pages that stand alone. A line that another page has with its number is a numbered heading.
     """
     wholes: list[str] = []
     titled: dict[tuple[int, int], int] = {}
@@ -259,7 +259,8 @@ def _titled(
             if line is None or offset is None or offset not in offsets:
                 continue
             wholes = wholes or [" ".join(page.split()).casefold() for page in pages[:_LOOKED_AT]]
-            if any((line[2] or line[3]) in whole for number, whole in enumerate(wholes) if number != at):
+            others = [whole for number, whole in enumerate(wholes) if number != at]
+            if any((line[2] or line[3]) in whole for whole in others) and not any(line[0] in whole for whole in others):
                 titled[at, place] = offset
     return titled
 

@@ -753,7 +753,7 @@ _DEBRIS = re.compile(
 _FORM = re.compile(r"enter a valid email address|would like to be emailed about", re.IGNORECASE)
 _INNER_END = re.compile(r"[.!?…][\"”’')\]]*\s")
 _WORD = re.compile(r"[^\W\d_]+")
-_DATA = re.compile(r"[\d:=/@|<>\\]")
+_DATA = re.compile(r"[\d:=/@|<>\\☐☒☑]|\A\S+ [-–—] ")  # also of a name and what it stands for: "ls - list files"
 _PAIR = re.compile(r"\b[A-Z]\w* and [A-Z]")
 _CONTRACTED = re.compile(r"['’](?:s|re|ll|ve|d|m|t)\b|cannot")
 _WHOLE = re.compile(
@@ -810,7 +810,11 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
             yield asked
         if is_prose and _is_question(own):
             question, end, is_open = unit, unit.end, True
-        elif is_whole or not is_prose or not (_is_debris(unit.text) or _is_fragment(text[unit.start : unit.end])):
+        elif (
+            is_whole
+            or not is_prose
+            or not (_is_debris(unit.text) or (":" not in unit.text and _is_fragment(text[unit.start : unit.end])))
+        ):
             yield unit
     if question and is_open and not is_english(question.text):
         yield question

@@ -452,7 +452,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/15"
+        return "local/16"
 
     @property
     def problems(self) -> tuple[str, ...]:

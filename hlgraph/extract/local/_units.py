@@ -75,6 +75,8 @@ _OPEN = re.compile(  # a clause that its list completes
     re.IGNORECASE,
 )
 _QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
+_UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☒☑]|\Z)")  # of a form, beside what is ticked
+_TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
 _DIVIDED = re.compile(  # a compound after its hyphen, but not "pre-\\nand"
@@ -101,7 +103,7 @@ _DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d
 _VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
 # A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
 _EDITION = re.compile(
-    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})|\[?Unreleased\]?"
+    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})(?: \[[A-Z]+\])?|\[?Unreleased\]?"
 )
 _CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")
 _BAR = "\ue001"  # stands for a bar in code
@@ -288,11 +290,18 @@ def _lead(line: str) -> str:
     return words if not words or words[-1] in ".:：!?,;" else f"{words}:"
 
 
+def _chosen(text: str) -> str:
+    """A text without the answers of a form that are not ticked, beside those that are: "Smoker? ☐ Yes ☒ No"."""
+    bare = _UNTICKED.sub("", text) if "☒" in text or "☑" in text else text
+    return text if bare == text else _TICK.sub("", bare)
+
+
 def _words(text: str) -> str:
     if "-\n" in text:
         text = _DIVIDED.sub("-", text)
     if text[:1] == ">":
         text = _QUOTED_ITEM.sub("", text)
+    text = _chosen(text)
     if "...." in text or ". . ." in text:
         text = _LEADER.sub(": ", text)
     return " ".join(plain(_QUOTE_MARK.sub(" ", text) if ">" in text else text).split())
@@ -349,7 +358,7 @@ def _cells(line: str, *, count: int = 0) -> list[str]:
     if "`" in line and count and len(parts) != count:
         whole = [part.replace(_BAR, "|") for part in _CELL.split(_CODE.sub(_without_bars, line))]
         parts = whole if len(whole) == count else parts
-    return [" ".join(plain(part.replace("\\|", "|")).split()) for part in parts]
+    return [" ".join(plain(_chosen(part).replace("\\|", "|")).split()) for part in parts]
 
 
 def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 
@@ -101,6 +102,7 @@ _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\*{4,}|={4,}|_{4,}|\+{4,}|/{4,}|--|```\w
 _TABLE_END = re.compile(r"[|,:!]={3,}")
 _LIST_ATTRIBUTES = re.compile(r"\[[^\[\]]*\]|\[\[[^\[\]]*\]\]")
 _MACRO = re.compile(r"(include|image|video|audio|toc|ifdef|ifndef|ifeval|endif)::([^\[\]]*)\[(.*)\]")
+_SET = ("asciidoctor", "backend-html", "basebackend-html")  # attributes of a page
 _CALLED = re.compile(r"(?:link:|mailto:|xref:)?([^\s\[\],;]+?)\[([^\[\]]*)\]")
 _INLINE_MACRO = re.compile(
     r"\b(?:link:|xref:|mailto:|https?://|footnote:|kbd:|btn:|menu:|pass:|image:|stem:|latexmath:)[^\s\[\]]{0,300}\[[^\[\]]*\]"
@@ -288,7 +290,18 @@ class _AsciiDoc:
             yield from rest
 
     def _macro(self, name: str, target: str, text: str) -> Iterator[str]:
-        if name == "include":
+        if name in ("ifdef", "ifndef"):
+            is_set = [each in self._lines.known or each.startswith(_SET) for each in re.split(r"[,+]", target)]
+            if (all(is_set) if "+" in target else any(is_set)) == (name == "ifdef"):
+                yield self._line(text)
+                return
+            self._lines.unread[f"{name} {target}"] += 1
+            depth = 0 if text else 1
+            while depth and (line := self._lines.next()) is not None:
+                inner = _MACRO.fullmatch(line.strip())
+                kind = inner[1] if inner and (inner[1] == "endif" or not inner[3] or inner[1] == "ifeval") else ""
+                depth += kind.startswith("if") - (kind == "endif")
+        elif name == "include":
             self._lines.unread[f"file {target}"] += 1
         elif name in ("image", "video", "audio"):
             self._lines.unread[f"{name} {target}"] += 1
@@ -297,15 +310,20 @@ class _AsciiDoc:
     def _table(self, end: str, style: str) -> Iterator[str]:
         """A table with a cell after each bar. A blank line after the first line, or ``header``, marks the header."""
         inner = self._lines.until(re.compile(re.escape(end)))
-        if end[0] in ",:" or "format=" in style:
-            sign = ":" if end[0] == ":" else ","
-            rows = [[Cell(self._line(part.strip(' "'))) for part in line.split(sign)] for line in inner if line.strip()]
-            yield Grid(rows, produced=self._lines.produced).markdown()
-            return
         first = next((at for at, line in enumerate(inner) if line.strip()), 0)
         has_head = "header" in style or (
             len(inner) > first + 1 and not inner[first + 1].strip() and "noheader" not in style
         )
+        if end[0] in ",:" or "format=" in style:
+            name = re.search(r"format=\"?(\w+)", style)
+            sign = {":": ":", "dsv": ":", "tsv": "\t"}.get(name[1] if name else end[0], ",")
+            cells = csv.reader(filter(str.strip, inner), delimiter=sign, skipinitialspace=True)
+            rows = [
+                [Cell(self._line(part.strip()), is_head=has_head and not at) for part in row]
+                for at, row in enumerate(cells)
+            ]
+            yield Grid(rows, produced=self._lines.produced).markdown()
+            return
         parts: list[tuple[re.Match[str], list[str]]] = []
         columns = _columns(style)
         for line in inner:
@@ -390,7 +408,8 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)(?: [^<>\[\]\d]*)?[>\]]")  # a date 
 _ORG_NOTE = re.compile(r"\[fn:([^\[\]:]*)(?::([^\[\]]*))?\]")
 _ORG_FONT = re.compile(r"(?<![\w*/_=~+])([*/_=~+])(?=\S)([^\n*/_=~+]{1,500}?)(?<=\S)\1(?!\w)")
 _ORG_ITEM = re.compile(r"(\s*)([-+]|\d+[.)])\s+(?:\[@\d+\]\s*)?(\S.*)")
-_PLANNING = re.compile(r"\s*(?:SCHEDULED|DEADLINE|CLOSED|CLOCK):.*")
+_PLANNING = re.compile(r"\s*(?:SCHEDULED|DEADLINE|CLOSED):.*")
+_CLOCK = re.compile(r"CLOCK: ?\[.*")  # the time spent
 
 
 class _Org:
@@ -458,8 +477,8 @@ class _Org:
             elif value and name not in ("caption", "name"):
                 self._lines.unread[f"keyword {name}"] += 1
             return iter([self._line(value)] if name in ("caption", "name") else [])
-        if bare.startswith("# ") or bare == "#":
-            self._lines.unread["comment"] += 1
+        if bare.startswith("# ") or bare == "#" or _CLOCK.fullmatch(bare):
+            self._lines.unread["CLOCK" if bare[0] == "C" else "comment"] += 1
             return iter(())
         if (drawer := _DRAWER.fullmatch(line)) and self._lines.has_more(_END):
             inner = self._lines.until(_END)
@@ -476,7 +495,7 @@ class _Org:
         parts = _TODO.fullmatch(match[2]) if len(match[2]) < _LONGEST_TITLE else None
         yield heading(self._line(parts[1] if parts else match[2]), len(match[1]))
         if parts and (state := match[2].partition(" ")[0]) in _STATES:
-            self._lines.unread[f"state {state}"] += 1
+            yield item(f"State: {state}")
         if parts and parts[2]:
             self._lines.unread["tag"] += parts[2].count(":") - 1
 

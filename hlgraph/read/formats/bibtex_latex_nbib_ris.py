@@ -59,6 +59,7 @@ _MACROS = {  # that the library does not know, with the kinds of their arguments
     **dict.fromkeys(_names("SI qty definecolor newtheorem href hypertarget hyperlink scalebox rotatebox"), "{{"),
     **dict.fromkeys(_names("thanks endnote marginpar footnotetext"), "[{"),
     **dict.fromkeys(_names("footnotemark addlinespace"), "["),
+    **dict.fromkeys(_names("opening closing encl cc ps signature"), "{"),
     "caption": "*[{",
     "DeclareMathOperator": "*{{",
     "makebox": "[[{",
@@ -68,7 +69,7 @@ _MACROS = {  # that the library does not know, with the kinds of their arguments
     "specialrule": "{{{",
 }
 _ENVIRONMENTS = {
-    **dict.fromkeys(("thebibliography", "multicols"), "{"),
+    **dict.fromkeys(("letter", "multicols", "thebibliography"), "{"),
     **dict.fromkeys(("longtable", "tabu", "supertabular", "wraptable", "subfigure", "subtable"), "[{"),
     **dict.fromkeys(("tabularx", "tabulary", "tabular*"), "{[{"),
     "minipage": "[[[{",
@@ -102,6 +103,7 @@ _LABEL = re.compile(r"\\label\{[^}]*\}")
 _CITED = re.compile(r"[a-zA-Z]*[cC]ite[a-zA-Z]*\*?|(?:page|eq|auto|name|[cC])?ref\*?")
 _BREAKS = _names("\\ newline linebreak par quad qquad item and tabularnewline")
 _NOTES = _names("footnote thanks footnotetext endnote marginpar")
+_OF_LETTER = _names("opening closing encl cc ps")
 _UNITED = _names("SI qty si unit")
 _TABLES = _names("tabular tabular* tabularx tabulary longtable array tabu supertabular")
 _LISTS = _names("itemize enumerate description compactitem compactenum")
@@ -247,7 +249,7 @@ class _Walk:
         """The names of the authors, and the lines and notes below them, such as their affiliations."""
         names: list[str] = []
         notes: list[str] = []
-        for nodes in _declarations("author", text):
+        for nodes in [*_declarations("author", text)] or _declarations("signature", text):
             parts: list[list[Any]] = [[]]
             for node in _flat(nodes):
                 if _macro(node).lower() == "and":
@@ -290,7 +292,8 @@ class _Walk:
             yield from own(self, node)
         elif name in _SKIPPED:
             self.unread[f"environment {name}"] += 1
-        elif name in _PLAIN:
+        elif name in _PLAIN or name == "letter":
+            yield self.line(_arguments(node)) if name == "letter" else ""
             yield from self.blocks(node.nodelist)
         else:  # a theorem, a proof, a box
             first, *rest = [*filter(None, self.blocks(node.nodelist)), ""]
@@ -331,6 +334,8 @@ class _Walk:
         text = texts[-1] if texts else ""
         if name in _NOTES:
             text = f" [{text}]" if text else ""
+        elif name in _OF_LETTER:
+            text = f"\n\n{text}\n\n"
         elif name in ("textsuperscript", "textsubscript"):
             text = raised(text) if name == "textsuperscript" else lowered(text)
         elif _CITED.fullmatch(name):
@@ -463,14 +468,27 @@ def _math(node: Any) -> str:
 
 
 def _flat(nodes: Sequence[Any]) -> Iterator[Any]:
-    """The nodes, with groups replaced by what they hold."""
+    """The nodes, with groups replaced by what they hold; those of a macro without a known meaning are divided by signs."""
+    from pylatexenc.latexwalker import LatexCharsNode
+
+    at = count = 0  # where the arguments of such a macro end so far, and their number
     for node in nodes:
-        if type(node).__name__ == "LatexGroupNode":
-            yield from _flat(node.nodelist)
+        is_group, kind = type(node).__name__ == "LatexGroupNode", type(node).__name__
+        if not is_group or node.pos != at:
+            yield from [LatexCharsNode(chars="\n\n")] if count > 1 else []
+            is_called = kind == "LatexMacroNode" and not _arguments(node) and not _is_known(_macro(node))
+            at, count = node.pos + node.len if is_called else -1, 0
+        if is_group:
+            inner = [*_flat(node.nodelist)]
+            sign = "" if at != node.pos or not inner or not count else ": " if count == 1 else ", "
+            yield from [LatexCharsNode(chars=sign)] if sign else []
+            at, count = (node.pos + node.len, count + bool(inner)) if at == node.pos else (at, count)
+            yield from inner
         elif _macro(node) in _LAST:
             yield from _flat(_argument(node))
         else:
             yield node
+    yield from [LatexCharsNode(chars="\n\n")] if count > 1 else []
 
 
 _TOKEN = re.compile(

@@ -142,6 +142,10 @@ def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
     yield from flow.inside(element)
 
 
+def _written_by(flow: Flow, element: Element) -> Iterator[str]:
+    yield from (f"— {each}" for each in flow.inside(element))
+
+
 def _label(flow: Flow, element: Element) -> str:
     return " ".join(map(flow.text, children(element, "label")))
 
@@ -443,7 +447,8 @@ _JATS: dict[str, Block] = {
     "ack": _section("Acknowledgements"),
     "fn-group": _section("Notes"),
     "abstract": _section("Abstract"),
-    **dict.fromkeys(("p", "disp-quote", "attrib", "verse-line", "sig", "statement", "table-wrap-foot"), _paragraph),
+    **dict.fromkeys(("p", "disp-quote", "verse-line", "sig", "statement", "table-wrap-foot"), _paragraph),
+    "attrib": _written_by,
     "title": _title,
     **dict.fromkeys(("label", "object-id"), _nothing),
     "fn": _labelled,
@@ -688,11 +693,10 @@ _DOCBOOK: dict[str, Block] = {
             "stepxmp",
             "stepresult",
             "v",
-            "text-author",
-            "attribution",
         ),
         _paragraph,
     ),
+    **dict.fromkeys(("text-author", "attribution"), _written_by),
     **dict.fromkeys(
         ("formalpara", "figure", "informalfigure", "equation", "fig", "table", "informaltable"), _named_paragraph
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -168,9 +169,21 @@ def _is_locked(package: zipfile.ZipFile, names: list[str]) -> bool:
 
 def _page(origin: Origin, package: zipfile.ZipFile, name: str, *, produced: Produced) -> Page:
     data = package.read(name)
-    if not data.strip():
+    if not data.strip() or _is_contents(data.partition(b"<body")[2].decode(errors="replace")):
         return Page("", "", {}, ())
     return main_text(origin, data, encoding=None, produced=produced, is_whole=True)
+
+
+def _is_contents(body: str) -> bool:
+    """Whether a page holds little else than links to other parts of the book."""
+    links = _LINK.findall(body)
+    shown, linked = (sum(map(str.isalpha, _TAG.sub("", text))) for text in (body, "".join(links)))
+    return len(links) > 1 and shown <= _MOST_BESIDE * linked + _HEADING
+
+
+_LINK = re.compile(r"<a\b[^<>]*?\shref=[\"'](?![a-z]+:)[^\"'<>]*[\"'][^<>]*>(.{1,500}?)</a>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_MOST_BESIDE, _HEADING = 1.3, 20  # letters for each letter of the links, and of the heading above them
 
 
 def _chapter(page: Page) -> str:

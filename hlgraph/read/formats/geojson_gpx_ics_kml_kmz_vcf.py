@@ -372,7 +372,7 @@ def _entry(entry: Any, unread: Unread) -> Iterator[str]:
 
 
 def _values(value: Any) -> str:
-    """The text of one or several values: people by their names, dates in words."""
+    """The text of one or several values: people by their names and replies, dates in words."""
     if several := value if isinstance(value, list) else _part(value, "cats"):
         return ", ".join(map(_values, several))
     if dates := _part(value, "dts"):
@@ -384,7 +384,9 @@ def _values(value: Any) -> str:
     if hasattr(value, "to_ical") and not isinstance(value, str):
         coded = value.to_ical()
         return _plain(coded.decode() if isinstance(coded, bytes) else coded).replace(";", ", ")
-    return str(getattr(value, "params", {}).get("CN", "")) or _plain(value)
+    about = getattr(value, "params", {})
+    reply = str(about.get("PARTSTAT", "NEEDS-ACTION")).lower()
+    return f"{about.get('CN', '') or _plain(value)}{'' if reply == 'needs-action' else f' ({reply})'}"
 
 
 def _part(value: Any, name: str) -> Any:

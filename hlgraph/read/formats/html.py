@@ -299,6 +299,9 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         _fill(table, produced)
     for cell in tree.iter("td", "th"):
         cell.attrib.pop("rowspan", None)  # of tables for layout
+    for element in tree.iter("li", "p", *_HEADINGS):
+        if not len(element) and len((element.text or "").split()) == 1:  # else "PDF" and "Mail" go as signs of a menu
+            element.text = f"{element.text.strip()}{_EMPTY}"
 
 
 _CONTROLS = "|".join(  # links for editors and readers, beside headings and references
@@ -812,7 +815,7 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
         table.remove(child)
     table.text = None
     head = [builder.TR(*(builder.TH(text or _EMPTY) for text in grid.head))] if grid.rows else []
-    table.extend([*head, *(builder.TR(*(builder.TD(text) for text in row)) for row in grid.rows)])
+    table.extend([*head, *(builder.TR(*(builder.TD(f"{text}{_EMPTY}") for text in row)) for row in grid.rows)])
     for text in captions:
         table.addprevious(builder.P(text))
     for text in reversed(grid.notes):
@@ -836,6 +839,7 @@ def _cell(element: HtmlElement) -> Cell:
         block.text = f" {block.text or ''}"
         block.tail = f" {_EMPTY if block.tag == 'li' else ''}{block.tail or ''}"
     text = ", ".join(filter(None, (part.strip() for part in _words(element).split(_EMPTY))))
+    text = text or " ".join(map(str, element.xpath(".//img/@alt | .//*/@aria-label"))).strip()
     return Cell(
         text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th" or _is_bold(element)
     )

@@ -407,7 +407,7 @@ class _Walk:
 
 
 _ADMONITIONS = ("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning")
-_LINES = ("paragraph", "caption", "attribution", "rubric", "term", "title", "subtitle")
+_LINES = ("paragraph", "caption", "rubric", "term", "title", "subtitle")
 _BLOCKS: dict[str, Callable[[_Walk, Any], Iterator[str]]] = {
     **dict.fromkeys(("bullet_list", "enumerated_list"), _Walk.list_),
     **dict.fromkeys(("definition_list", "field_list", "option_list"), _Walk.definitions),
@@ -416,6 +416,7 @@ _BLOCKS: dict[str, Callable[[_Walk, Any], Iterator[str]]] = {
     "line_block": _Walk.lines,
     **dict.fromkeys(("footnote", "citation"), _Walk.note),
     "table": _Walk.table,
+    "attribution": lambda walk, node: iter([f"— {walk.line(node)}"]),
     "image": lambda walk, node: iter([walk._image(node)]),
     "container": _Walk.container,
     "system_message": _Walk.message,

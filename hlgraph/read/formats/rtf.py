@@ -19,6 +19,7 @@ from hlgraph.read.notation import list_item
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import ITEM
 
 
 def _names(text: str) -> frozenset[str]:
@@ -81,6 +82,7 @@ class _Group:
     depth: int = 0  # of an item of a list
     is_item: bool = False
     is_bold: bool = False
+    indent: int = 0  # in twips
 
 
 @dataclass(slots=True)
@@ -91,6 +93,7 @@ class _State:
     ----------
     bold : the blocks that are lines in bold, each with the level of the heading above it
     is_bold : whether the paragraph has no other words
+    indents : of the last item whose mark is typed, and of those it stands under
     """
 
     unread: Unread = field(default_factory=Unread)
@@ -105,6 +108,7 @@ class _State:
     cells: list[str] = field(default_factory=list)
     cell: list[str] = field(default_factory=list)
     levels: dict[int, int] = field(default_factory=dict)
+    indents: list[int] = field(default_factory=list)
     charsets: dict[int, str] = field(default_factory=dict)
     encoding: str = "cp1252"
     raw: bytearray = field(default_factory=bytearray)
@@ -304,7 +308,7 @@ class _Reader:
         group = self._group
         number = value or 0
         if word == "pard":
-            group = replace(group, level=0, depth=0, is_item=False, is_table=False)
+            group = replace(group, level=0, depth=0, is_item=False, is_table=False, indent=0)
         elif word == "s":
             is_named = group.target in ("styles", "style")
             group = (
@@ -314,8 +318,9 @@ class _Reader:
             )
         elif word == "outlinelevel":
             group = replace(group, level=number + 1 if number < 9 else 0)
-        elif word == "ilvl":
-            group = replace(group, depth=max(0, number))
+        elif word in ("ilvl", "li"):
+            number = max(0, number)
+            group = replace(group, depth=number) if word == "ilvl" else replace(group, indent=number)
         elif word in ("ls", "pn"):
             group = replace(group, is_item=True)
         elif word == "intbl":
@@ -349,11 +354,16 @@ class _Reader:
         lines = (" ".join(line.split()) for line in clean("".join(self.state.cell)).split("\n"))
         text = "\n".join(filter(None, lines))
         self.state.cell.clear()
-        marker = "".join(self.state.texts.pop("marker", [])).strip()
+        marker, depth = "".join(self.state.texts.pop("marker", [])).strip(), self._group.depth
+        typed = None if marker or not self._group.indent else ITEM.match(text)
+        above = [each for each in self.state.indents if each < self._group.indent]
+        self.state.indents = [*above, self._group.indent] if typed else self.state.indents if not text else []
+        if typed:
+            marker, text, depth = typed[0].strip(), text[typed.end() :], len(above)
         if self._group.level:
             text = heading(f"{marker} {text}", self._group.level)
         elif text and (self._group.is_item or marker):
-            text = list_item(text, marker if _NUMBER.fullmatch(marker) else "", level=self._group.depth)
+            text = list_item(text, marker if _NUMBER.fullmatch(marker) else "", level=depth)
         if text and self._group.level:
             self.state.level = self._group.level
         elif text and self.state.is_bold and is_title_line(text):

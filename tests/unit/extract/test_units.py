@@ -863,3 +863,33 @@ def test_an_entry_of_changes_has_its_version_whatever_the_case_of_the_name() -> 
 def test_the_mark_of_a_note_behind_a_full_stop_ends_the_sentence() -> None:
     text = "Wear shoes.[^1] Bring hats.[^b-2] Go.\n\n<details><summary>If it rains</summary>\n\nIt moves.\n\n</details>"
     assert texts(text) == ["Wear shoes.", "Bring hats.", "Go.", "If it rains", "It moves."]
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("Is the valve shut? ☒ Yes ☐ No", "Is the valve shut? Yes"),
+        ("Is the valve shut?  ☐ Yes  ☒ No", "Is the valve shut? No"),
+        ("Fuel: ☐ Diesel ☑ Electric ☐ Petrol", "Fuel: Electric"),
+        ("| Question | Answer |\n| --- | --- |\n| Shut? | ☐ Yes ☒ No |", "Question: Shut?; Answer: No"),
+        ("☐ Open the valve", "☐ Open the valve"),  # not yet
+    ],
+)
+def test_of_the_answers_of_a_form_only_those_that_are_ticked_are_stated(text: str, statement: str) -> None:
+    assert texts(text) == [statement]
+
+
+def test_a_line_with_a_box_is_no_part_of_the_line_above() -> None:
+    assert texts("☐ Open the valve\n☒ Close the door") == ["☐ Open the valve", "☒ Close the door"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Good:\n\n  no new service\n\nIt is dry.", "kilnctl - control the kiln\n\nIt is dry."]
+)
+def test_words_that_a_label_or_a_name_leads_are_no_fragment(text: str) -> None:
+    assert len(texts(text)) == 2
+
+
+def test_a_version_that_was_taken_back_stands_before_its_changes() -> None:
+    text = "## 2.0.1 (2024-12-01) [YANKED]\n### Fixed\n- It stops at night."
+    assert texts(text) == ["2.0.1 (2024-12-01) [YANKED], Fixed: It stops at night."]

@@ -609,3 +609,16 @@ def test_code_of_one_line_below_a_lead_in_is_code(tmp_path: Path) -> None:
     assert isinstance(found, Document)
     assert "For example:\n\n```\nturn --valve 3\n```\n" in found.text
     assert found.text.endswith("\n\nIt was a line.")
+
+
+def test_lines_and_cells_that_name_a_format_or_a_service_are_read_and_pictures_alone_in_a_cell(tmp_path: Path) -> None:
+    page = (
+        f"<main><p>{PARAGRAPH}</p><ul><li>PDF</li><li>Print</li></ul><h2>Mail</h2><p>Write to us.</p><p>E-Mail</p><table>"
+        "<tr><th>Kind</th><th>Sent as</th></tr><tr><td>Plan</td><td>PDF</td></tr><tr><td>Fax</td><td><img src=x alt=No></td></tr>"
+        "<tr><td>Post</td><td><svg aria-label=Yes><path/></svg></td></tr></table></main>"
+    )
+    found = only(tmp_path / "p.html", f"<html><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    rows = ["| Plan | PDF |", "| Fax | No |", "| Post | Yes |"]
+    lines = [line.strip() for line in found.text.splitlines()]
+    assert [each for each in ("- PDF", "- Print", "## Mail", "E-Mail", *rows) if each not in lines] == []

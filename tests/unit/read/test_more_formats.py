@@ -1128,3 +1128,68 @@ def test_a_definition_of_odt_belongs_to_its_term(tmp_path: Path) -> None:
     [document] = documents(given(tmp_path, "odt", open_file(f"<office:text>{body}</office:text>", styles)))
     [extraction] = LocalExtractor().extract([ChunkInput(document.text)])
     assert [each.text for each in extraction.propositions] == ["Locker: It needs a coin.", "That is all."]
+
+
+def statements_of(folder: Path, kind: str, data: str) -> list[str]:
+    [found] = documents(given(folder, kind, data))
+    return [each.text for each in LocalExtractor().extract([ChunkInput(found.text)])[0].propositions]
+
+
+def test_conditions_of_asciidoc_hold_and_its_tables_of_values_have_a_header(tmp_path: Path) -> None:
+    table = '[%header,format=csv]\n|===\nShift,Operator\nLate,"Cem, Bo"\n|===\n'
+    parts = "ifdef::old[]\nifdef::web[]\nA.\nendif::[]\nCode 1.\nendif::[]\nifndef::old[]\nCode 2.\nendif::[]\n"
+    [found] = documents(given(tmp_path, "asciidoc", f":new: yes\n{table}\n{parts}\nifdef::new[Code 3.]\nEnd.\n"))
+    assert found.text == "| Shift | Operator |\n| --- | --- |\n| Late | Cem, Bo |\n\nCode 2.\n\nCode 3.\n\nEnd."
+    assert found.warnings == ("not read: attribute new, ifdef old",)
+
+
+def test_the_state_of_a_task_of_org_is_text_and_the_time_spent_is_not(tmp_path: Path) -> None:
+    text = (
+        "* CANCELLED Ask for a refund\n  CLOCK: [2025-04-30 Wed 15:00]--[2025-04-30 Wed 16:10] =>  1:10\n  We wrote.\n"
+    )
+    [found] = documents(given(tmp_path, "org", text))
+    assert found.text == "# Ask for a refund\n\n- State: CANCELLED\n\nWe wrote."
+
+
+def test_the_replies_of_those_who_are_invited_are_text(tmp_path: Path) -> None:
+    people = "".join(
+        f"ATTENDEE;CN={name};PARTSTAT={reply}:mailto:a@a\n"
+        for name, reply in (("Bo", "DECLINED"), ("Al", "NEEDS-ACTION"))
+    )
+    event = f"BEGIN:VEVENT\nUID:1\nDTSTART:20250602T090000\nSUMMARY:Review\n{people}END:VEVENT\n"
+    [found] = documents(given(tmp_path, "ics", f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{event}END:VCALENDAR\n"))
+    assert "attendee: Bo (declined), Al" in found.text.splitlines()
+
+
+def test_who_said_a_quotation_leads_no_list_below_it(tmp_path: Path) -> None:
+    quoted = "<disp-quote><p>We drink it.</p><attrib>A farmer</attrib></disp-quote>"
+    body = f"<sec><title>Well</title>{quoted}<list><list-item><p>No well was closed.</p></list-item></list></sec>"
+    assert statements_of(tmp_path, "jats", f"<article><body>{body}</body></article>")[-1] == "No well was closed."
+
+
+def test_items_of_rtf_whose_marks_are_typed_have_levels_by_their_indents(tmp_path: Path) -> None:
+    marks = ((720, r"\bullet"), (1440, "-"), (720, r"\bullet"), (720, "3."))
+    items = "".join(
+        f"{{\\pard\\li{indent}\\fi-360 {mark}\\tab the valve {at}\\par}}" for at, (indent, mark) in enumerate(marks)
+    )
+    shown = statements_of(tmp_path, "rtf", rf"{{\rtf1\ansi {{\pard Never open:\par}}{items}{{\pard Then go.\par}}}}")
+    assert shown == [
+        f"Never open: {each}" for each in ("the valve 0", "the valve 0: the valve 1", "the valve 2", "the valve 3")
+    ] + ["Then go."]
+
+
+def test_arguments_of_unknown_macros_of_latex_are_apart_and_a_letter_has_its_parts(tmp_path: Path) -> None:
+    lines = "\\cvitem{Radio}{licence}\n\\cventry{2018}{Pilot}{Port of Tolk}{}{}{No accident.}\n"
+    letter = "\\begin{letter}{Port of Tolk}\n\\opening{Dear Mr Holm,}\nIt was shut.\n\\closing{Yours,}\n\\end{letter}\n"
+    preamble = "\\documentclass{letter}\\signature{Ruth Velden}"
+    [found] = documents(given(tmp_path, "latex", f"{preamble}\\begin{{document}}\n{lines}{letter}\\end{{document}}"))
+    parts = (
+        "Radio: licence",
+        "2018: Pilot, Port of Tolk, No accident.",
+        "Port of Tolk",
+        "Dear Mr Holm,",
+        "It was shut.",
+        "Yours,",
+    )
+    assert found.text.split("\n\n") == [*parts]
+    assert found.metadata["author"] == "Ruth Velden"

@@ -155,6 +155,14 @@ def test_paragraphs_and_lists_of_links_and_a_last_heading_stay_in_a_chapter(tmp_
     assert found.warnings == ()
 
 
+def test_a_page_that_only_links_to_the_chapters_of_a_book_is_no_text(tmp_path: Path) -> None:
+    links = "".join(f"<p><a href='one%201.xhtml#{at}'>{at}. The story of a pump</a></p>" for at in range(4))
+    found = only(tmp_path / "a.epub", book(**{"OEBPS__two.xhtml": PAGE.format("Contents", f"</p>{links}<p>")}))
+    assert isinstance(found, Document), found
+    assert found.text.startswith("# One")
+    assert "story" not in found.text
+
+
 def test_a_book_is_its_chapters_in_reading_order(tmp_path: Path) -> None:
     found = only(tmp_path / "a.epub", book())
     assert isinstance(found, Document), found

@@ -766,6 +766,11 @@ def test_a_title_beside_the_number_of_its_page_runs_along_the_top() -> None:
     assert without_running_lines([first, "2 Gates of it\nThey open."]) == [first, "2 Gates of it\nThey open."]
 
 
+def test_a_heading_whose_number_is_that_of_its_page_stays_where_the_contents_list_it() -> None:
+    pages = ["1 Summary ...... 1\n2 Damage ...... 2", "1 Summary\nIt rose.\n1", "2 Damage\nIt fell.\n2"]
+    assert without_running_lines([f"{page}\n" for page in pages])[1:] == ["1 Summary\nIt rose.", "2 Damage\nIt fell."]
+
+
 def test_headings_are_told_by_their_characters_and_paragraphs_by_the_gaps(tmp_path: Path) -> None:
     out = io.BytesIO()
     page = Canvas(out, invariant=1)
