@@ -224,7 +224,11 @@ def tables_in(
         if CONTENTS.fullmatch(lines[at].strip()):
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
-        table = _marked_table(lines, at, is_marked) or _gap_table(lines, at, gaps)
+        table = _marked_table(lines, at, is_marked)
+        longer = aligned_table(lines, at + 1) if table and has_numbers else None  # its numbers are flush at their ends
+        if table and longer and longer.size > table.size and any(longer.head):
+            table = longer
+        table = table or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
         if table is not None and tables and table.first < tables[-1].first + tables[-1].size:
@@ -830,6 +834,12 @@ class Grid:
             full[first:] = [row[at : at + 2] for row in form for at in range(0, len(row), 2) if row[at].text]
             width = 2
         size = 0 if is_form else _head_size(full[first:])
+        if size and _are_units(full[first + size :]):
+            units = full[first + size]
+            full[first + size] = [
+                cell._replace(text=f"({cell.text.strip('()[]')})" if cell.text else "") for cell in units
+            ]
+            size += 1
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
         body, remarks = _with_remarks(full[first + size :])
@@ -1073,6 +1083,17 @@ def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
     pairs = [(above, cell) for above, cell in zip(head, row, strict=True) if above.text]
     going = {id(cell) for above, cell in pairs if above is cell}
     return len(going) > 1 and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
+
+
+def _are_units(table: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the first of the rows below a header has nothing but units of the columns below, at least two: m, l/s, %."""
+    columns = [column for column in zip(*table, strict=True) if column[0].text] if len(table) > 1 else []
+    are_short = all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
+    is_whole = all(_is_datum(cell) or not cell.text for column in columns for cell in column[1:])
+    return len(columns) > 1 and are_short and is_whole and not table[0][0].text
+
+
+_SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}[^\W\d_]{0,4}[\])]?")
 
 
 def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:

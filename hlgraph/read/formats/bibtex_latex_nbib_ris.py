@@ -477,12 +477,14 @@ def _flat(nodes: Sequence[Any]) -> Iterator[Any]:
         if not is_group or node.pos != at:
             yield from [LatexCharsNode(chars="\n\n")] if count > 1 else []
             is_called = kind == "LatexMacroNode" and not _arguments(node) and not _is_known(_macro(node))
+            is_called = is_called and not node.parsing_state.s[: node.pos].rpartition("\n")[2].strip()
             at, count = node.pos + node.len if is_called else -1, 0
         if is_group:
             inner = [*_flat(node.nodelist)]
-            sign = "" if at != node.pos or not inner or not count else ": " if count == 1 else ", "
+            has_text = any(getattr(each, "chars", "").strip() or _arguments(each) for each in inner)
+            sign = "" if at != node.pos or not has_text or not count else ": " if count == 1 else ", "
             yield from [LatexCharsNode(chars=sign)] if sign else []
-            at, count = (node.pos + node.len, count + bool(inner)) if at == node.pos else (at, count)
+            at, count = (node.pos + node.len, count + has_text) if at == node.pos else (at, count)
             yield from inner
         elif _macro(node) in _LAST:
             yield from _flat(_argument(node))

@@ -178,12 +178,12 @@ def _is_contents(body: str) -> bool:
     """Whether a page holds little else than links to other parts of the book."""
     links = _LINK.findall(body)
     shown, linked = (sum(map(str.isalpha, _TAG.sub("", text))) for text in (body, "".join(links)))
-    return len(links) > 1 and shown <= _MOST_BESIDE * linked + _HEADING
+    return len(links) > 1 and shown <= linked + _HEADING
 
 
 _LINK = re.compile(r"<a\b[^<>]*?\shref=[\"'](?![a-z]+:)[^\"'<>]*[\"'][^<>]*>(.{1,500}?)</a>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_MOST_BESIDE, _HEADING = 1.3, 20  # letters for each letter of the links, and of the heading above them
+_HEADING = 40  # letters above the links
 
 
 def _chapter(page: Page) -> str:

@@ -834,12 +834,18 @@ def _span(cell: HtmlElement, name: str) -> int:
     return int(value) if value.isdecimal() else 1
 
 
+_SHOWN_ALONE = "|".join(  # what stands for a picture that is no sign of where to go or of a kind of paragraph
+    f".//{part}[not(ancestor::a)]/@{name}[not(starts-with(., '['))]"
+    for part, name in (("img", "alt"), ("*", "aria-label"))
+)
+
+
 def _cell(element: HtmlElement) -> Cell:
     for block in element.iter("br", *_BLOCKS, "li"):
         block.text = f" {block.text or ''}"
         block.tail = f" {_EMPTY if block.tag == 'li' else ''}{block.tail or ''}"
     text = ", ".join(filter(None, (part.strip() for part in _words(element).split(_EMPTY))))
-    text = text or " ".join(map(str, element.xpath(".//img/@alt | .//*/@aria-label"))).strip()
+    text = text or " ".join(map(str, element.xpath(_SHOWN_ALONE))).strip()
     return Cell(
         text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th" or _is_bold(element)
     )

@@ -45,6 +45,21 @@ def test_labels_over_several_columns_are_read_from_top_to_bottom(heads: int) -> 
     assert table.rows == [["North", "7", "9"]]
 
 
+@pytest.mark.parametrize("heads", [0, 1])
+def test_a_row_of_units_below_the_header_is_part_of_it(heads: int) -> None:
+    table = grid(
+        "Well | Depth | Yield | Use",
+        " | m | [l/s] | ",
+        "Kolm 1 | 84.5 | 12 | town",
+        "Kolm 2 | 120 | 7 | farm",
+        heads=heads,
+    )
+    assert table.head == ["Well", "Depth (m)", "Yield (l/s)", "Use"]
+    assert len(table.rows) == 2
+    words = grid("Day | Early | Late", " | Bo | Al", "Mon | 7 | 9", "Tue | Bo | Al", heads=heads)
+    assert len(words.rows) == 3
+
+
 def test_a_section_is_the_first_cell_of_its_rows_and_ends_with_the_total() -> None:
     table = grid("Product | Units", "Zone NA>2", "Hub | 7", "Total | 7", "Zone EU>2", "Rim | 9", "Grand total | 16")
     assert table.head == ["", "Product", "Units"]

@@ -1,3 +1,4 @@
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -615,10 +616,13 @@ def test_lines_and_cells_that_name_a_format_or_a_service_are_read_and_pictures_a
     page = (
         f"<main><p>{PARAGRAPH}</p><ul><li>PDF</li><li>Print</li></ul><h2>Mail</h2><p>Write to us.</p><p>E-Mail</p><table>"
         "<tr><th>Kind</th><th>Sent as</th></tr><tr><td>Plan</td><td>PDF</td></tr><tr><td>Fax</td><td><img src=x alt=No></td></tr>"
-        "<tr><td>Post</td><td><svg aria-label=Yes><path/></svg></td></tr></table></main>"
+        "<tr><td>Post</td><td><svg aria-label=Yes><path/></svg></td></tr></table>"
+        "<table><tr><td><a href=x><img src=x alt=Back></a></td><td>It is shut.</td></tr>"
+        "<tr><td><img alt=[!]></td><td>It is wet.</td></tr></table></main>"
     )
     found = only(tmp_path / "p.html", f"<html><body>{page}</body></html>")
     assert isinstance(found, Document)
     rows = ["| Plan | PDF |", "| Fax | No |", "| Post | Yes |"]
     lines = [line.strip() for line in found.text.splitlines()]
     assert [each for each in ("- PDF", "- Print", "## Mail", "E-Mail", *rows) if each not in lines] == []
+    assert not {"Back", "[!]"} & set(re.split(r"[|\n ]", found.text))

@@ -997,3 +997,26 @@ def test_at_a_table_in_a_page_only_lines_with_the_number_of_the_page_run() -> No
     pages = without_running_lines([page(number) for number in range(3)])
     assert [each.count("edition") for each in pages] == [1, 0, 0]
     assert all("are red:" in each and "are blue:" in each for each in pages)
+
+
+def test_a_bold_header_above_numbers_that_are_flush_at_their_ends_names_all_rows(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    rows = [
+        ("Date", "Description", "Debit", "Credit", "Balance"),
+        ("01.03.", "Brought forward", "", "", "1,200.00"),
+        ("03.03.", "Rent, Lindenweg 12", "640.00", "", "560.00"),
+        ("15.03.", "Salary", "", "2,310.00", "2,870.00"),
+    ]
+    for number, row in enumerate(rows):
+        page.setFont("Helvetica-Bold" if not number else "Helvetica", 10)
+        for text, x in zip(row[:2], (50, 120), strict=True):
+            page.drawString(x, 730 - 16 * number, text)
+        for text, x in zip(row[2:], (370, 450, 540), strict=True):
+            page.drawRightString(x, 730 - 16 * number, text)
+    page.save()
+    (tmp_path / "a.pdf").write_bytes(out.getvalue())
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    assert found.text.splitlines()[0] == "| Date Description | Debit | Credit | Balance |"
+    assert found.text.splitlines()[-1] == "| 15.03. Salary |  | 2,310.00 | 2,870.00 |"
