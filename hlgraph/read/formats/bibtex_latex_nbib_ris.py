@@ -182,6 +182,7 @@ def _nodes(text: str) -> Sequence[Any]:
 
 _LONGEST_TITLE = 4096
 _MOST_AUTHORS = 100
+_NAME = re.compile(r"^[^%\n]*\\name\{([^{}\n]{1,100})\}\{([^{}\n]{1,100})\}", re.MULTILINE)  # whose curriculum it is
 
 
 def _declarations(name: str, text: str) -> Iterator[list[Any]]:
@@ -262,6 +263,8 @@ class _Walk:
                 own = list(takewhile(lambda node: _macro(node) not in ("\\", "newline"), part))
                 names.append(self.line(own))
                 notes.append(self.line(part[len(own) :]))
+        if not names and (named := _NAME.search(text)):
+            names = [" ".join(named.groups())]
         return tuple(filter(None, map(clean, names))), tuple(filter(None, map(clean, notes)))
 
     def blocks(self, nodes: Sequence[Any]) -> Iterator[str]:

@@ -893,3 +893,7 @@ def test_words_that_a_label_or_a_name_leads_are_no_fragment(text: str) -> None:
 def test_a_version_that_was_taken_back_stands_before_its_changes() -> None:
     text = "## 2.0.1 (2024-12-01) [YANKED]\n### Fixed\n- It stops at night."
     assert texts(text) == ["2.0.1 (2024-12-01) [YANKED], Fixed: It stops at night."]
+
+
+def test_a_colon_behind_the_mark_of_a_note_stays_and_goes_where_the_note_begins() -> None:
+    assert texts("Not supported[^1]: Windows.\n\n[^1]: Since 0.4.") == ["Not supported: Windows.", "Since 0.4."]

@@ -1193,3 +1193,5 @@ def test_arguments_of_unknown_macros_of_latex_are_apart_and_a_letter_has_its_par
     )
     assert found.text.split("\n\n") == [*parts]
     assert found.metadata["author"] == "Ruth Velden"
+    [found] = documents(given(tmp_path, "latex", f"\\name{{Emil}}{{Gast}}\\begin{{document}}{lines}\\end{{document}}"))
+    assert found.metadata["author"] == "Emil Gast"
