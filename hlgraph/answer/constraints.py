@@ -491,6 +491,8 @@ _RESERVE = re.compile(
 _AND_WILL = re.compile(
     r"(?<=\w),? and (?:will|shall|would|(?<!\d )may(?! \d)|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
+_FEWEST_ECHOED = 3  # words of a question after "who"
+_PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
 _STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
 _UNREAL = re.compile(
@@ -829,6 +831,28 @@ def _has_no_agent(question: str, text: str) -> bool:
         return any(_is_form(each[1], match["verb"]) for each in _WITHOUT_OBJECT.finditer(text))
     passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
     return passive is not None and _is_form(passive[1], match["verb"])
+
+
+def echoes(question: str, text: str) -> bool:
+    """Whether a text has the words of a question after "who" in their order, and a noun before them: "The insurer was ordered".
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+    """
+    asked, said = words(question), words(text)
+    tail = asked[1:]
+    if len(tail) < _FEWEST_ECHOED or asked[0] != "who":
+        return False
+    of = next(
+        (at for at in range(_FEWEST_ECHOED, len(tail)) if tail[at] in ("of", "in", "on", "at", "for", "from")),
+        len(tail),
+    )
+    starts = (at for at in range(1, len(said) - of + 1) if said[at + 1 : at + of] == tail[1:of])
+    return any(
+        said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
+    )
 
 
 def _is_another_role(question: str, text: str) -> bool:

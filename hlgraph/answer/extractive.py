@@ -27,6 +27,7 @@ from hlgraph.answer.constraints import (
     Constraints,
     Statements,
     constraints_of,
+    echoes,
     has_itself,
     is_doubted,
     is_misplaced,
@@ -157,7 +158,6 @@ _BY_NOUN_PHRASE = re.compile(
     r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
 )
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
-_PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
 _REASON = re.compile(
     r"\b(?:because|due to|owing to|thanks to|as a result|result\w*|reasons?|since|so that|so as|in order|caus\w+|led to"
     r"|therefore|thus|hence|after|for (?:lack|want|fear|the|his|her|its|their)|so|as|when|that"
@@ -379,7 +379,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         return _measured_noun(question, text, constraints) is not None or all(map(statement(plain).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
-        return _echoes(question, text) or any(map(by.has, constraints.words))
+        return echoes(question, text) or any(map(by.has, constraints.words))
     if is_row(text):  # the cell under the label that is asked for
         cells = [cell.partition(": ")[::2] for cell in text.split("; ")]
         is_counted = kind in (Expected.NUMBER, Expected.TIME)
@@ -456,19 +456,6 @@ def _is_defined(text: str, name: set[str]) -> bool:
     return name == own or (head is not None and head[0][-1] != ":" and name < own)
 
 
-def _echoes(question: str, text: str) -> bool:
-    """Whether a text has the words of a question after "who" in their order, and a noun before them: "The insurer was ordered"."""
-    asked, said = ([fold(word) for word in _WORD.findall(each)] for each in (question, text))
-    tail = asked[1:]
-    if len(tail) < _SHORT or asked[0] != "who":
-        return False
-    of = next((at for at in range(_SHORT, len(tail)) if tail[at] in ("of", "in", "on", "at", "for", "from")), len(tail))
-    starts = (at for at in range(1, len(said) - of + 1) if said[at + 1 : at + of] == tail[1:of])
-    return any(
-        said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
-    )
-
-
 def _begins_clause(text: str, start: int, end: int) -> bool:
     """Whether a word has a capital only since it is the first of a text, or of a clause after a colon, and begins no name."""
     is_first = not start or (text[:start].endswith(": ") and text[end + 1 : end + 2].islower())
@@ -483,7 +470,9 @@ MOST = 5
 # Parts of the score of a piece, beside its relevance of 0 to 1. Chosen by hand on questions of six public sets.
 _KIND, _RANK, _JOINT, _OWN = 0.4, 0.5, 1.0, 0.5
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
-_FITS, _LACKS = 0.3, 0.4  # where a piece answers alone; fitted, each set of questions left out in turn
+_FITS, _LACKS = 0.4, 0.6  # where a piece answers alone; fitted, each set of questions left out in turn
+_CLOSE = 1.0  # for the cosine of such a piece
+_GAP = 0.15  # what its cosine may be below the highest one
 _SHORT = 3
 _OTHER = 1.0  # taken off for what says something else with the words of the question
 _WHICH = re.compile(r"\b(?:[Ww]hich|[Ww]hat) ([a-z]+)")
@@ -555,7 +544,12 @@ class Chosen(NamedTuple):
 
 
 def chosen(
-    question: str, evidence: Sequence[Evidence], *, relevance: Sequence[float | None], most: int = MOST
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    relevance: Sequence[float | None],
+    cosines: Sequence[float] = (),
+    most: int = MOST,
 ) -> Chosen:
     """The fewest pieces that cover what is asked: the one that answers, and what connects it with the rest of the question.
 
@@ -563,9 +557,10 @@ def chosen(
     the ``n`` pieces weighs the constraints: one that all pieces meet does not tell them apart. A piece is *led to* by another
     that names its title, which the question does not. The score of a piece is its relevance, minus 1 if it says something else
     with the words of the question (:mod:`hlgraph.answer.constraints`), and minus 2 for a lead-in that ends in a colon, or a
-    fragment of at most three words. If the question names its subject without another thing, add 0.3 if the piece has the expected
-    kind of answer (:func:`hlgraph.answer.extractive.expected`), 0.3 if it has the noun after "which" or "what", and subtract 0.4
-    times the share of the constraints that it does not meet. Otherwise add
+    fragment of at most three words. If the question names its subject without another thing, add its cosine to the question, 0.4 if
+    it has the expected kind of answer (:func:`hlgraph.answer.extractive.expected`) and a cosine of at most 0.15 below the highest
+    one, 0.4 if it has the noun after "which" or "what", and subtract 0.6 times the share of the constraints that it does not meet.
+    Otherwise add
 
     - 0.4 for the kind, 0.4 for the noun, and ``0.5 / (1 + rank)``,
     - 0.5 times the share of the constraints that it meets,
@@ -589,6 +584,7 @@ def chosen(
     question : text of the question
     evidence : best first
     relevance : of each piece to the question, from 0 to 1; None: the share of the question's words that it has
+    cosines : of each piece to the question; empty (default): none is known
     most : maximum number of pieces (default 5)
 
     Returns
@@ -599,7 +595,7 @@ def chosen(
     constraints = constraints_of(question)
     if not evidence:
         return Chosen((), constraints.all, has_kind=False)
-    pool = _Pool(question, evidence, constraints=constraints, relevance=relevance)
+    pool = _Pool(question, evidence, constraints=constraints, relevance=relevance, cosines=cosines)
     selections = (pool.selection(places, constraints) for places in pool.ranked(most))
     best = next(selections)
     covering = (other for other in selections if other.is_covered and pool.is_named[other.places[0]])
@@ -616,6 +612,7 @@ class _Pool:
         *,
         constraints: Constraints,
         relevance: Sequence[float | None],
+        cosines: Sequence[float],
     ) -> None:
         bodies = [body_of(piece) for piece in evidence]
         self.defines = [_DEFINES.match(text) is not None for text in bodies]
@@ -660,6 +657,9 @@ class _Pool:
         relevant = np.where(np.isnan(known), own.mean(axis=1) if len(constraints.all) else 0.0, known)
         is_bare = [_is_fragment(text, constraints) and not counted(question, text) for text in bodies]
         relevant = relevant - _FRAGMENT * np.array(is_bare) - _OTHER * np.array(self.is_other)
+        if not self.may_join and cosines:
+            relevant = relevant + _CLOSE * np.array(cosines)
+            self.has_kind &= np.array(cosines) >= max(cosines) - _GAP
         self.scores, self.asking = self._scores(relevant, own, has_noun, constraints)
 
     def _scores(
@@ -970,7 +970,8 @@ def extractive_answer(
     without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
     answer is refused if it is not supported, no piece has a cosine of at least 0.45, and the first lacks a name or a number of the
     question, or the question has none; without cosines nothing is refused for
-    this reason. Questions of yes or no, comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
+    this reason. Questions of yes or no (by a piece with a cosine of at most
+    0.15 below the highest one), comparisons and counts get their form (:mod:`hlgraph.answer.forms`).
 
     Parameters
     ----------
@@ -999,8 +1000,10 @@ def extractive_answer(
     by_value = comparison(question, about)
     if by_value is not None:
         return by_value
-    selection = chosen(question, about, relevance=relevance, most=sentences)
     known = [cosine for cosine in cosines if cosine is not None]
+    least = max(known, default=0.0) - _GAP
+    close = [least if cosine is None else cosine for cosine in cosines]
+    selection = chosen(question, about, relevance=relevance, cosines=close, most=sentences)
     wanted = compared(question)
     if not about:
         return Answer(question, NOT_FOUND, (), is_supported=False)
@@ -1009,14 +1012,9 @@ def extractive_answer(
     pieces = [about[at] for at in selection.places]
     answer = joined(question, [pieces])
     if is_yes_no(question):
-        said = verdict(question, ordered := [*pieces, *(piece for piece in about if piece not in pieces)])
-        if said is not None:
-            deciding = ordered[said.at]
-            pieces = (
-                [deciding, *(piece for piece in pieces if piece is not deciding)] if deciding in pieces else [deciding]
-            )
-            answer = _headed(joined(question, [pieces]), "Yes" if said.is_affirmed else "No")
-            return replace(answer, uncovered=selection.uncovered if said.at == 0 else ())
+        near = [piece for piece, cosine in zip(about, close, strict=True) if cosine >= least]
+        if decided := _decided(question, pieces, near, uncovered=selection.uncovered):
+            return decided
         selection = selection._replace(has_kind=False)
     is_far = bool(known) and max(known) < _FAR
     is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
@@ -1035,6 +1033,20 @@ def extractive_answer(
         parts = (lacking(unmet, of="cited " if is_elsewhere else ""), answer.text)
         answer = replace(answer, text=" ".join(parts if _comes_first(question, unmet) else reversed(parts)))
     return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=unmet)
+
+
+def _decided(
+    question: str, pieces: Sequence[Evidence], near: Sequence[Evidence], *, uncovered: tuple[str, ...]
+) -> Answer | None:
+    """The answer to a question of yes or no by a piece close to it, those of the answer first; None if none decides."""
+    ordered = [piece for piece in pieces if piece in near] + [piece for piece in near if piece not in pieces]
+    said = verdict(question, ordered)
+    if said is None:
+        return None
+    deciding = ordered[said.at]
+    others = [piece for piece in pieces if piece is not deciding] if deciding in pieces else []
+    answer = _headed(joined(question, [[deciding, *others]]), "Yes" if said.is_affirmed else "No")
+    return replace(answer, uncovered=uncovered if said.at == 0 else ())
 
 
 _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  # than what is asked about

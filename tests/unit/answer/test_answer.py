@@ -1033,6 +1033,27 @@ def test_the_noun_after_what_is_of_the_first_piece() -> None:
     assert not extractive_answer("What gid does the audio group have?", pieces).is_supported
 
 
+def test_of_pieces_that_answer_alone_the_one_closest_in_meaning_is_the_first() -> None:
+    late = _evidence("You owe 20 cents per book and day.", cosine=0.6)
+    pieces = [_evidence("Others pay 24 euros a year for a fine card.", cosine=0.35), late]
+    assert extractive_answer("What is the fine for an overdue book?", pieces).citations[0].evidence is late
+
+
+@pytest.mark.parametrize(("cosine", "is_supported"), [(0.5, True), (0.46, True), (0.44, False)])
+def test_a_piece_far_below_the_closest_one_supports_no_answer(cosine: float, is_supported: bool) -> None:
+    far = _evidence("After that we keep the deposit for 3 weeks.", cosine=cosine)
+    other = _evidence("The sum is released on return.", cosine=0.6)
+    for pieces in ([far, other], [other, far]):
+        answer = extractive_answer("How long do you keep the deposit?", pieces)
+        assert (answer.citations[0].evidence is far, answer.is_supported) == (True, is_supported)
+
+
+@pytest.mark.parametrize(("cosine", "begins"), [(0.5, True), (0.3, False)])
+def test_only_a_piece_near_the_closest_one_says_yes_or_no(cosine: float, begins: bool) -> None:
+    pieces = [_evidence("Meals are served in the foyer.", cosine=0.5), _evidence("Dogs travel free.", cosine=cosine)]
+    assert extractive_answer("Do dogs travel free?", pieces).text.startswith("Yes: ") is begins
+
+
 def test_a_common_word_names_no_file_that_is_called_so() -> None:
     one, other = (
         replace(_evidence("").source, id=each * 32, title=title) for each, title in (("a", "minutes"), ("b", "Tolk"))
