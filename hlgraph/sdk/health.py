@@ -106,26 +106,26 @@ class _Asked(threading.Thread):
         super().__init__(name="hlgraph-health", daemon=True)
         self._settings = settings
         self._place = place
-        self._context = copy_context()
+        self._caller = copy_context()
         self._found: list[Finding] = []
         self._is_done = False
-        self._name = "store"
+        self._store = "store"
         self.is_live = False
         self.image: ImageLag | None = None
 
     def run(self) -> None:
         """Run the checks; findings are read after the time-out, even if this thread is still running."""
-        self._context.run(self._ask)
+        self._caller.run(self._ask)
 
     def findings(self, timeout: float) -> list[Finding]:
         """The findings so far, with a note that the rest is missing."""
-        late = [] if self._is_done else [Finding(self._name, False, f"no answer within {timeout:g} s")]
+        late = [] if self._is_done else [Finding(self._store, False, f"no answer within {timeout:g} s")]
         return [*self._found, *late]
 
     def _ask(self) -> None:
         opened = open_stores(self._settings)
         probe = opened.probes[self._place]
-        self._name = probe.name
+        self._store = probe.name
         with opened.closing:
             try:
                 for finding in probe.ask():

@@ -35,7 +35,7 @@ def test_cliques_are_communities_and_a_node_alone_is_one() -> None:
 
 def test_levels_are_nested_and_the_finest_keep_the_size() -> None:
     rng = np.random.default_rng(3)
-    upper = sp.triu(sp.random_array((300, 300), density=0.03, rng=rng), k=1)
+    upper = sp.triu(sp.random_array((300, 300), density=0.03, random_state=rng), k=1)
     found = leiden(sp.csr_array(upper + upper.T), max_size=12)
     assert len(found.levels) > 1
     for coarse, fine in zip(found.levels, found.levels[1:], strict=False):

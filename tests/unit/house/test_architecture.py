@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -324,6 +325,16 @@ def cypher_in_strings(module: Module) -> Iterator[Breach]:
             yield node.lineno, found[0]
 
 
+def attributes_of_threads(module: Module) -> Iterator[Breach]:
+    """Give the attribute another name: the thread itself keeps something under this one, in this Python or a newer one."""
+    own = {*vars(threading.Thread()), "_context"}  # Thread has _context from Python 3.14 on
+    for kind in module.nodes(ast.ClassDef):
+        assert isinstance(kind, ast.ClassDef)
+        if any(ast.unparse(base) in ("Thread", "threading.Thread") for base in kind.bases):
+            stored = (node for node in ast.walk(kind) if isinstance(node, ast.Attribute) and node.attr in own)
+            yield from ((node.lineno, node.attr) for node in stored if isinstance(node.ctx, ast.Store))
+
+
 RULES: list[tuple[Callable[[Module], Iterator[Breach]], Module]] = [
     (long_files, Module("hlgraph/x.py", "\n" * 1_001)),
     (long_functions, Module("hlgraph/x.py", "def f():\n" + "    x = 1\n" * 60)),
@@ -353,6 +364,7 @@ RULES: list[tuple[Callable[[Module], Iterator[Breach]], Module]] = [
     (environment_reads, Module("hlgraph/x.py", "from os import getenv")),
     (logging_set_up, Module("hlgraph/x.py", "logging.basicConfig()")),
     (logging_set_up, Module("hlgraph/x.py", "logging.getLogger()")),
+    (attributes_of_threads, Module("hlgraph/x.py", "class A(Thread):\n    def f(self): self._context = 1")),
     (cypher_in_strings, Module("hlgraph/x.py", "q = 'MATCH (n:A) RETURN n'")),
     (cypher_in_strings, Module("hlgraph/x.py", "def f():\n    '''Docs.'''\n    return f'UNWIND $rows AS {x}'")),
 ]

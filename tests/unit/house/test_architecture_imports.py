@@ -347,7 +347,7 @@ ours = [name for name in logging.root.manager.loggerDict if name.startswith("hlg
 loggers = [logging.getLogger(), *map(logging.getLogger, ours)]
 print(json.dumps({
     "sockets": opened,
-    "environment": [key for key in read if key.startswith("HLGRAPH")],
+    "environment": [key for key in map(os.fsdecode, read) if key.startswith("HLGRAPH")],
     "handlers": [str(handler) for logger in loggers for handler in logger.handlers],
     "filters": list(warnings.filters) != filters,
     "modules": sorted({name.partition(".")[0] for name in sys.modules}),
