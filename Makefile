@@ -27,6 +27,7 @@ SBOM := .hlgraph/sbom.cdx.json
 # The extra align brings torch, several gigabytes: a virtual environment of its own, in which all else is that of `make setup`.
 ALIGN := .hlgraph/venv-align
 ALIGN_STAMP := $(ALIGN)/.installed
+LOWEST := .hlgraph/venv-lowest
 PACKAGES_OF = "$$($(1)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 EXPLORER := hlgraph/serve/explorer
 DEMO_STORE := hlgraph://./.hlgraph/demo
@@ -42,7 +43,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 RUN_DOCS = $(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
 
-.PHONY: help setup browser explorer demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat test-align roles faults bench soak mutants servers servers-stop notebooks clean
+.PHONY: help setup browser explorer demo check lint types architecture collected audit lists docs test test-fast test-thorough test-compat lowest test-align roles faults bench soak mutants servers servers-stop notebooks clean
 .DELETE_ON_ERROR:
 
 help:
@@ -58,6 +59,7 @@ help:
 	@echo "make test-fast     the tests without servers, models and killed processes, within two minutes"
 	@echo "make test-thorough  all tests with all their cases and rounds"
 	@echo "make test-compat   the store tests on the older line of Neo4j, 5.26"
+	@echo "make lowest  the tests of test-fast with the lowest declared version of each dependency"
 	@echo "make roles   the store tests on OpenSearch 2.19 with its security plugin, and those of accounts with few rights"
 	@echo "make test-align    the tests of preference training, which torch makes heavy; no other target runs them"
 	@echo "make servers       Neo4j and OpenSearch on this machine, by Docker or without; make servers-stop ends them"
@@ -153,6 +155,13 @@ test-compat: setup
 # tests/roles is collected by no other target (norecursedirs in pyproject.toml).
 roles: setup
 	HLGRAPH_TEST_SERVERS=$(ROLES_STATE) $(SERVERS_PY) run --opensearch 2.19 --state $(ROLES_STATE) -- $(RUN)/pytest tests/roles tests/contract/test_opensearch.py tests/integration/test_opensearch_store.py tests/integration/test_opensearch_reindex.py
+
+# Where extras share a package, the highest of their lower bounds counts. Old packages warn of what their own dependencies have
+# deprecated since. The files of a trip are listed as the newest versions enter them.
+lowest: setup
+	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
+	$(RUN)/uv pip install --quiet --native-tls --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[dev]'
+	$(IN_MEMORY) $(LOWEST)/bin/python -m pytest -n $(WORKERS) -W default -m "not servers and not model and not faults" --deselect tests/unit/house/test_trips.py hlgraph tests/unit tests/contract tests/property
 
 $(ALIGN_STAMP): $(DEV_STAMP)
 	$(PYTHON) -m venv $(ALIGN)
