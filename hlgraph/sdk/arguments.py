@@ -11,11 +11,12 @@ import dataclasses
 import inspect
 import numbers
 import os
+import re
 import sys
 import typing
 from collections import abc
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache, wraps
 from pathlib import Path
 from types import FunctionType, NoneType, SimpleNamespace, UnionType
@@ -134,8 +135,12 @@ class _Names(dict[str, Any]):
 @cache
 def _wanted(owner: Any, name: str) -> object:
     """The annotation of a parameter or a field; ``object`` if it cannot be resolved. The modules of others are not imported."""
-    holder = SimpleNamespace(__annotations__={name: inspect.get_annotations(owner).get(name, object)})
+    written = inspect.get_annotations(owner).get(name, object)
+    holder = SimpleNamespace(__annotations__={name: written})
     names = _Names(vars(inspect.getmodule(owner)))
+    for word in re.findall(r"[^\W\d]\w*", str(written)):  # Python 3.14 copies the names to a plain dict
+        with suppress(KeyError):
+            names[word] = names[word]
     try:
         return typing.get_type_hints(holder, globalns={}, localns=names)[name]
     except (KeyError, NameError, TypeError):  # TypeError: an alias whose parts only a type checker knows
