@@ -484,7 +484,7 @@ _LAST = (
     "tests/congruence/test_bulk_load.py",
     "tests/faults/test_killed_servers.py",
 )
-_NICENESS = 5
+_NICENESS = 12
 _FIRST = "gw0"
 _APART = "::servers"  # the part of a file with those of its tests that use servers
 
