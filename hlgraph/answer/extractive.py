@@ -470,7 +470,7 @@ MOST = 5
 # Parts of the score of a piece, beside its relevance of 0 to 1. Chosen by hand on questions of six public sets.
 _KIND, _RANK, _JOINT, _OWN = 0.4, 0.5, 1.0, 0.5
 _NAMED = 0.3  # taken off for the names of the question: they say what a piece is about, not that it answers
-_FITS, _LACKS = 0.4, 0.6  # where a piece answers alone; fitted, each set of questions left out in turn
+_FITS, _LACKS = 0.4, 0.6  # where a piece answers alone; chosen by hand
 _CLOSE = 1.0  # for the cosine of such a piece
 _GAP = 0.15  # what its cosine may be below the highest one
 _SHORT = 3

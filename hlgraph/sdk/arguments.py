@@ -85,6 +85,7 @@ def _traced(method: Callable[_P, _R]) -> Callable[_P, _R]:
 def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The same function, with InputError for an argument that does not match its annotation.
 
+    A default is not checked.
     A number may be of any numeric type, but not a bool. A text must not contain what no store can hold: NUL, or half of a
     surrogate pair. Options (dataclasses) are checked field by field. Protocols, and types that only hlgraph creates, are not
     checked. The call has the prompts that the settings of its object name.

@@ -143,7 +143,7 @@ def _paragraph(flow: Flow, element: Element) -> Iterator[str]:
 
 
 def _written_by(flow: Flow, element: Element) -> Iterator[str]:
-    yield from (f"— {each}" for each in flow.inside(element))
+    yield from (f"— {each.lstrip('-–— ')}" for each in flow.inside(element))
 
 
 def _label(flow: Flow, element: Element) -> str:

@@ -403,7 +403,7 @@ def test_the_server_starts_without_the_protocol_of_agents() -> None:
 
 
 def test_a_call_that_reads_no_file_imports_no_reader(graph: HLGraph) -> None:
-    """The readers, and what the types of arguments that were not given name, take half of the start of a command."""
+    """The readers, and what the types of arguments that were not given name, take two fifths of the start of a command."""
     graph.ingest(text="Ada built a mill.")
     script = (
         "import sys, hlgraph\n"

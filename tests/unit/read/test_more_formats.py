@@ -1161,10 +1161,13 @@ def test_the_replies_of_those_who_are_invited_are_text(tmp_path: Path) -> None:
     assert "attendee: Bo (declined), Al" in found.text.splitlines()
 
 
-def test_who_said_a_quotation_leads_no_list_below_it(tmp_path: Path) -> None:
-    quoted = "<disp-quote><p>We drink it.</p><attrib>A farmer</attrib></disp-quote>"
+@pytest.mark.parametrize("name", ["A farmer", "— A farmer", "-- A farmer"])
+def test_who_said_a_quotation_leads_no_list_below_it(tmp_path: Path, name: str) -> None:
+    quoted = f"<disp-quote><p>We drink it.</p><attrib>{name}</attrib></disp-quote>"
     body = f"<sec><title>Well</title>{quoted}<list><list-item><p>No well was closed.</p></list-item></list></sec>"
-    assert statements_of(tmp_path, "jats", f"<article><body>{body}</body></article>")[-1] == "No well was closed."
+    article = f"<article><body>{body}</body></article>"
+    assert "— A farmer" in documents(given(tmp_path, "jats", article))[0].text.splitlines()
+    assert statements_of(tmp_path, "jats", article)[-1] == "No well was closed."
 
 
 def test_items_of_rtf_whose_marks_are_typed_have_levels_by_their_indents(tmp_path: Path) -> None:
