@@ -338,7 +338,10 @@ def test_the_map_finds_an_entity_and_opens_a_community(page: Page, site: Site) -
 
 
 def test_two_strategies_answer_side_by_side(page: Page) -> None:
-    page.goto(f"/#/compare?q={quote(QUESTION)}&left=chunk&right=statement_graph")
+    page.goto(
+        f"/#/compare?q={QUESTION}&left=chunk&right=statement_graph"
+    )  # as someone writes it, with its question mark
+    expect(page.get_by_label("Question")).to_have_value(QUESTION)
     expect(page.get_by_role("status").filter(has_text="in both")).to_be_visible()
     for name in ("chunk", "statement_graph"):
         side = page.get_by_role("region", name=f"Strategy {name}", exact=True)

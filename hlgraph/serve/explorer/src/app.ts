@@ -31,7 +31,8 @@ let current = new AbortController();
 let isFirst = true;
 
 function address(): { name: string; id: string; query: URLSearchParams } {
-  const [path = "", search = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const place = location.hash.replace(/^#\/?/, "");
+  const [path = ""] = place.split("?");
   const [name = "", ...rest] = path.split("/");
   let id = rest.join("/");
   try {
@@ -39,7 +40,7 @@ function address(): { name: string; id: string; query: URLSearchParams } {
   } catch {
     // an address that someone wrote by hand
   }
-  return { name: name in VIEWS ? name : "ask", id, query: new URLSearchParams(search) };
+  return { name: name in VIEWS ? name : "ask", id, query: new URLSearchParams(place.slice(path.length)) };
 }
 
 async function show(): Promise<void> {
