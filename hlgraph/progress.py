@@ -21,7 +21,8 @@ from hlgraph import telemetry
 EVERY = 0.1
 """Minimum number of seconds between two events inside a step. The first and the last event are always reported."""
 _WINDOW = 60.0
-"""Seconds of recent progress from which the remaining time is estimated, so that skipped sources soon stop to count."""
+"""Seconds of recent progress from which the remaining time is estimated, or a whole batch if that takes longer: skipped sources
+soon stop to count, and the short texts with which a batch begins do not stand for the long ones at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Progress:
     found : number of files and documents of the ingest; None if unknown
     seconds : seconds since the work began
     rate : units of this step per second, over all its rounds so far; None before anything is measured
-    seconds_left : estimate for the whole ingest from the work of the last minute, else for this step; None if unknown
+    seconds_left : estimate for the whole ingest from the work of the last minute, or of a whole batch if that took longer, else
+        for this step; None if unknown
     """
 
     step: str
@@ -97,6 +99,7 @@ class _Listener:
     found: int | None = None
     size: int | None = None
     arrived: deque[tuple[float, float]] = field(default_factory=deque)
+    batch: float = 0.0
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
         """Call the function. The caller must hold the guard."""
@@ -118,7 +121,7 @@ class _Listener:
         if self.arrived and size <= self.arrived[-1][1]:
             return
         self.arrived.append((now, size))
-        while len(self.arrived) > 2 and now - self.arrived[1][0] > _WINDOW:
+        while len(self.arrived) > 2 and now - self.arrived[1][0] > _WINDOW and size - self.arrived[1][1] >= self.batch:
             self.arrived.popleft()
 
     def _arrive(self, step: _Step, now: float) -> None:
@@ -126,6 +129,7 @@ class _Listener:
         if step.work is None or not step.total or step.name not in _STEPS:
             return
         start, end, begin, stop = step.work
+        self.batch = (stop - begin) * (end - start)
         extract, embed, persist = self._shares()
         done = step.done / step.total
         if step.name == "persist":
@@ -145,7 +149,7 @@ class _Listener:
         return tuple(spent[name] / total * known if name in spent else share for name, share in _STEPS.items())
 
     def _left(self, now: float) -> float | None:
-        """Seconds for the remaining sizes at the speed of the last minute; None if it is not known, or has been exceeded."""
+        """Seconds for the remaining sizes at the recent speed; None if it is not known, or has been exceeded."""
         if self.size is None or not self.arrived:
             return None
         last, size = self.arrived[-1]

@@ -112,6 +112,26 @@ def test_the_shares_of_steps_are_measured(monkeypatch: pytest.MonkeyPatch) -> No
     assert (heard[13].step, heard[13].done, heard[13].seconds_left) == ("embed", 1, pytest.approx(5, rel=0.1))
 
 
+def test_the_remaining_time_is_steady_where_a_batch_takes_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts are embedded first: the first half of each batch takes 20 s, the second half 180 s, and writing 40 s."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    ratios: list[float] = []
+    with listening(lambda at: ratios.append((at.seconds_left or 0.0) / max(1.0, 10 * 240 - at.seconds))):
+        expect(100, 10_000)
+        for start in range(0, 8_000, 1_000):
+            for name, halves in (("extract", (1, 1)), ("embed", (20, 180)), ("persist", (20, 20))):
+                with step(name, 100, unit="units", work=Work(start, start + 1_000)):
+                    for at in range(100):
+                        clock[0] += halves[at // 50] / 50
+                        advance(name)
+            count(sources=10, size=start + 1_000)
+            if start == 2_000:
+                ratios.clear()
+    assert 0.7 < min(ratios) <= max(ratios) < 1.4
+
+
 def test_a_step_without_units_is_not_reported(heard: list[Progress], tmp_path: Path, graph: HLGraph) -> None:
     """No "0 of 0": neither for documents, of which nothing is looked for, nor at the end of the files."""
     (tmp_path / "one.txt").write_text("The Bridge crosses the Orne.")
