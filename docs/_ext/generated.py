@@ -315,7 +315,10 @@ def _blocks(text: str) -> str:
 
 def _plain(signature: inspect.Signature | inspect.Parameter) -> str:
     """Types without quotes, functions by their names."""
-    return re.sub(r"<function (\w+) at \w+>", r"\1", re.sub(r": '([^']*)'|-> '([^']*)'", _unquoted, str(signature)))
+    # Before Python 3.14 types of a NamedTuple are references, and a union of typing is written in another way.
+    text = re.sub(r"ForwardRef\(('[^']*')\)", r"\1", str(signature))
+    text = re.sub(r"Optional\[(Literal\[[^]]*\])\]", r"\1 | None", text)
+    return re.sub(r"<function (\w+) at \w+>", r"\1", re.sub(r": '([^']*)'|-> '([^']*)'", _unquoted, text))
 
 
 def _unquoted(found: re.Match[str]) -> str:
