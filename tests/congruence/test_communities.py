@@ -107,6 +107,16 @@ def _quality(both: Both, found: Clustered, shape: ProjectionShape) -> float:
     return modularity(made.adjacency, labels)
 
 
+@pytest.mark.parametrize("resolution", [100.0, 1e6])
+def test_a_resolution_at_which_nobody_joins_leaves_every_node_alone(both: Both, resolution: float) -> None:
+    query = ClusterQuery(ProjectionShape.ENTITY_ENTITY, resolution=resolution)
+    here, there = both.embedded.stores.graph, both.live.stores.graph
+    ours, theirs = here.cluster(query, corpus=CORPUS), there.cluster(query, corpus=CORPUS)
+    assert theirs.by.startswith("process: the server's Leiden joins no two nodes at resolution ")
+    assert theirs.ids == ours.ids
+    assert theirs.communities.levels.tolist() == ours.communities.levels.tolist() == [list(range(len(ours.ids)))]
+
+
 @pytest.mark.parametrize("shape", list(ProjectionShape))
 def test_the_same_nodes_and_partitions_of_one_quality(both: Both, shape: ProjectionShape) -> None:
     query = ClusterQuery(shape, max_size=60)

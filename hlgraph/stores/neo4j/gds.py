@@ -36,6 +36,8 @@ PLUGIN = "gds.version"
 """The function that shows whether the plugin is installed."""
 _PREFIX = "hlgraph"
 _ATTEMPTS = 3
+_NO_DENDROGRAM = "LeidenDendrogramManager"
+"""In the message of gds.leiden when no two nodes are joined: a NullPointerException of GDS 2.26."""
 _SHARE = 0.5
 """Maximum share of the server's heap for the estimated memory of a projection and its algorithm."""
 _SHAPES: Mapping[ProjectionShape, str] = {
@@ -127,7 +129,7 @@ class GraphDataScience:
         """The communities, or the reason why the server cannot find them; see :meth:`GraphStore.cluster`.
 
         Runs ``gds.leiden`` on a projection of the shape. It has no cap on sizes, so larger communities are divided in the way
-        of its finer levels.
+        of its finer levels. It fails where its first pass joins no two nodes, as at a high resolution.
 
         Parameters
         ----------
@@ -141,6 +143,10 @@ class GraphDataScience:
             clustered = self.cluster(projection, resolution=query.resolution, max_levels=_LEVELS, seed=query.seed)
         except StoreUnavailableError as error:
             return str(error)
+        except StoreError as error:
+            if _NO_DENDROGRAM not in str(error):
+                raise
+            return f"the server's Leiden joins no two nodes at resolution {query.resolution:g}, and then has no result"
         levels = capped(clustered.communities.levels, query.max_size)
         if levels.shape[1] and int(np.bincount(levels[-1]).max()) > query.max_size:
             return f"the levels of the server's Leiden leave communities above {query.max_size} nodes"
