@@ -5,7 +5,7 @@
 # Seen: both ways call the same lenient parser. An answer that the model's limit of tokens cuts is completed at any place, without a
 # word, also when its finish_reason is "length": rows that were not written are missing, and the last number or name is what was
 # there of it, so a birth in 1815 is one in 18. Of the 141 places to cut a small answer, JsonOutputParser accepts all, and
-# PydanticOutputParser 61, since a schema sees only missing keys. A retry on OutputParserException never happens. Arguments of tool
+# PydanticOutputParser 61, since a schema sees only missing keys. So a retry on OutputParserException does not happen. Arguments of tool
 # calls are parsed strictly.
 set -euo pipefail
 folder=$(mktemp -d)
