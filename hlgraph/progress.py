@@ -100,9 +100,12 @@ class _Listener:
     size: int | None = None
     arrived: deque[tuple[float, float]] = field(default_factory=deque)
     batch: float = 0.0
+    failure: Exception | None = None
 
     def tell(self, step: _Step, *, is_edge: bool) -> None:
-        """Call the function. The caller must hold the guard."""
+        """Call the function, unless it has failed. The caller must hold the guard."""
+        if self.failure is not None:
+            raise self.failure
         now = time.monotonic()
         if not is_edge and now - self.last_event < EVERY:
             return
@@ -114,7 +117,11 @@ class _Listener:
         is_read = bool(self.arrived) and self.size is not None and self.arrived[-1][1] >= self.size
         left = _left_of(step, rate) if self.size is None or is_read else self._left(now)
         counts = units, self.sources, self.found, self.chunks, self.statements
-        self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
+        try:
+            self.call(Progress(step.name, step.done, step.total, step.unit, *counts, now - self.began, rate, left))
+        except Exception as error:
+            self.failure = error
+            raise
 
     def reach(self, size: float, now: float) -> None:
         """Note that the work on files and documents up to this total size is done."""
@@ -210,7 +217,7 @@ def listening(call: OnProgress | None) -> Iterator[None]:
     Parameters
     ----------
     call : called in the thread of the work, at most ten times per second inside a step. An error that it raises ends the
-        work. None keeps the current listener
+        work, and leaves the block as it is, also if the work took it for one of a model or a file. None keeps the current listener
 
     Examples
     --------
@@ -223,8 +230,19 @@ def listening(call: OnProgress | None) -> Iterator[None]:
     if call is None:
         yield
         return
-    with telemetry.within(_LISTENER, _Listener(call, time.monotonic())):
-        yield
+    listener = _Listener(call, time.monotonic())
+    try:
+        with telemetry.within(_LISTENER, listener):
+            yield
+    except Exception as error:
+        if listener.failure in (None, error):
+            raise
+        raise listener.failure from None
+    else:
+        if listener.failure is not None:  # the work took it for a file that it leaves out
+            raise listener.failure
+    finally:
+        listener.failure = None  # it would keep the frames of the work
 
 
 def is_listening() -> bool:

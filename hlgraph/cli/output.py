@@ -185,18 +185,15 @@ def piece(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line on standard error; a closed standard error is ignored."""
-    with contextlib.suppress(BrokenPipeError):
+    """Print a line on standard error; one that is closed, or on a full disk, is ignored."""
+    with contextlib.suppress(OSError, ValueError):
         print(text.translate(_CONTROLS), file=sys.stderr)
 
 
 def complain(kind: str, message: str, *, is_json: bool, is_retryable: bool = False) -> None:
     """Print an error on standard error, as a line or as a JSON object."""
-    if is_json:
-        tree = {"error": {"type": kind, "message": message, "retryable": is_retryable}}
-        print(json.dumps(tree), file=sys.stderr)
-    else:
-        note(f"hlgraph: {message}")
+    tree = {"error": {"type": kind, "message": message, "retryable": is_retryable}}
+    note(json.dumps(tree) if is_json else f"hlgraph: {message}")
 
 
 def evidence_tree(evidence: Evidence) -> dict[str, object]:

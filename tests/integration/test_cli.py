@@ -353,6 +353,16 @@ def test_an_ingest_goes_on_when_nobody_reads_its_progress(copy: Path, base: Path
     assert "halfmoon-bridge.md" in call("search", QUESTION, "--corpus", "new").out
 
 
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_a_full_disk_behind_standard_error_changes_no_exit_code(flags: tuple[str, ...], copy: Path, base: Path) -> None:
+    codes = {}
+    for name, rest in {"ingest": ["docs"], "search": [QUESTION, "--strategy", "nosuch"]}.items():
+        with Path("/dev/full").open("w") as full:
+            command = [*HLGRAPH, name, *rest, *flags]
+            codes[name] = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False).returncode
+    assert codes == {"ingest": 0, "search": 2}
+
+
 def test_json_is_for_any_encoding(copy: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     for flag in ("--json", "--explain"):

@@ -10,7 +10,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +41,7 @@ from hlgraph.errors import (
     StoreLockedError,
     StoreUnavailableError,
 )
+from hlgraph.progress import advance
 from hlgraph.records import Answer, Citation, Document, Entity, Evidence, Kind, Source
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
@@ -85,13 +86,18 @@ class Open:
 
 @contextmanager
 def serving(
-    folder: Path, *, is_open: bool = True, documents: list[Document] | None = None, **serve: Any
+    folder: Path,
+    *,
+    is_open: bool = True,
+    documents: list[Document] | None = None,
+    embedder: WordEmbedder | None = None,
+    **serve: Any,
 ) -> Iterator[Open]:
     """A server of a new store, without a key unless ``is_open`` is False."""
     settings = Settings(
         store=f"hlgraph://{folder}/store", serve=ServeSettings(**{"state": str(folder / "state"), **serve}), wait=1.0
     )
-    graph = HLGraph(settings, embedder=WordEmbedder())
+    graph = HLGraph(settings, embedder=embedder or WordEmbedder())
     if documents:
         graph.ingest(documents)
     service = Service(graph, is_open=is_open)
@@ -1133,6 +1139,32 @@ def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> 
         third = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
         assert server.done(third)["state"] == "done"
         assert server.client.post(f"{third}/cancel").json()["state"] == "done"
+
+
+class _Slow(WordEmbedder):
+    """Embeds for seconds, and reports it, as the embedders of models do."""
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        for _ in range(300 if any("slowly" in text for text in texts) else 0):
+            advance("embed", 0)
+            time.sleep(0.02)
+        return super().embed(texts)
+
+
+def test_a_job_that_embeds_is_cancelled_or_begins_again_with_the_server(tmp_path: Path) -> None:
+    bodies = [{"documents": [{"uri": uri, "text": f"Ada {uri} left Bremen slowly."}]} for uri in "ab"]
+    with serving(tmp_path, embedder=_Slow()) as server:
+        jobs = [server.client.post("/v1/corpora/default/ingest", json=body).headers["location"] for body in bodies]
+        for job in jobs:
+            while (server.client.get(job).json()["progress"] or {}).get("step") != "embed":
+                assert server.client.get(job).json()["state"] in ("queued", "running")
+            if job == jobs[0]:
+                server.client.post(f"{job}/cancel")
+                assert server.done(job)["state"] == "cancelled"
+    with serving(tmp_path) as server:
+        job = server.done(jobs[1])
+        assert (job["state"], job["attempts"], job["report"]["sources"]["added"]) == ("done", 1, 1)
+        assert [source["uri"] for source in server.client.get("/v1/corpora/default/sources").json()["sources"]] == ["b"]
 
 
 def test_the_end_of_a_job_waits_for_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import hlgraph
 from hlgraph import HLGraph, progress
 from hlgraph.cli import command
+from hlgraph.errors import StoreLockedError
 from hlgraph.models.cache import CachedEmbedder
 from hlgraph.models.local.bert import run_batches
 from hlgraph.models.remote import RemoteEmbedder
@@ -188,6 +191,44 @@ def test_cached_texts_count_as_done_at_once(heard: list[Progress], tmp_path: Pat
         cache.embed(["a", "b", "c", "d", "e", "d"])
     cache.close()
     assert _done(heard, "embed") == [(0, 6), (4, 6), (6, 6)]
+
+
+class _Telling(WordEmbedder):
+    """Reports each text, as the embedders of models do."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        for _ in texts:
+            advance("embed")
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, OSError, TimeoutError, ValueError, StoreLockedError])
+def test_an_error_of_the_listener_ends_the_work_as_it_is_wherever_it_is_raised(
+    kind: type[Exception], tmp_path: Path, heard: list[Progress]
+) -> None:
+    (tmp_path / "docs").mkdir()
+    for document in DOCUMENTS[:2]:
+        (tmp_path / "docs" / f"{document.title}.txt").write_text(document.text)
+    raised: list[str] = []  # the step of each
+
+    def stop(at: Progress) -> None:
+        heard.append(at)
+        if len(heard) > len(raised):
+            raised.append(at.step)
+            raise kind("stop")
+
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=_Telling()) as graph:
+        for _ in range(100):
+            heard.clear()
+            with contextlib.suppress(kind):
+                report = graph.ingest([str(tmp_path / "docs")], on_progress=stop)
+                break
+            assert len(heard) == len(raised), heard[-1]  # nothing is told to a listener that has failed
+        else:
+            raise AssertionError(heard)
+        assert report.sources_added + report.sources_unchanged == 2
+        assert all(finding.is_fine for finding in graph.check())
+    assert {"look", "read", "embed", "persist"} <= set(raised)
 
 
 def test_every_long_call_reports_its_steps(graph: HLGraph, heard: list[Progress]) -> None:
