@@ -53,6 +53,7 @@ class IngestOptions:
         ``models.ground``. What fails is quarantined and counted, not stored. Stored sources are not checked again
     acl : groups of the sources that name none and have none, see :mod:`hlgraph.where`
     acl_tag : key of the tag that names the groups of S3 objects, see :class:`hlgraph.read.ReadOptions`; None: tags are not read
+    seen_by : groups: a stored source that names none of them is not replaced; None: any source is
     keep_history : keep all versions of the sources of the corpus from now on, see :mod:`hlgraph.ingest.history`
     receipt : file to which the receipt of ``delete_missing`` is appended; None: no receipt
     receipt_uris : whether the receipt holds uris as text; False: hashes of them
@@ -81,6 +82,7 @@ class IngestOptions:
     ground: Ground | None = None
     acl: tuple[str, ...] | None = None
     acl_tag: str | None = None
+    seen_by: tuple[str, ...] | None = None
     keep_history: bool = False
     receipt: Path | None = None
     receipt_uris: bool = False

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hlgraph import progress
 from hlgraph.change import Change, LargeChange, Outcome, Parts
 from hlgraph.chunk import Chunker
-from hlgraph.errors import HoldError, ReadError
+from hlgraph.errors import AccessError, HoldError, ReadError
 from hlgraph.extract import Extractor, Metered
 from hlgraph.ids import scheme_of, source_ids
 from hlgraph.index.embed import (
@@ -46,6 +46,8 @@ from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Sour
 from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
 from hlgraph.stores.protocols import CorpusStats, Scope, Stores, by_id, by_source, read_records
+from hlgraph.text import ACL
+from hlgraph.where import Caller
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -70,11 +72,13 @@ class LookSteps:
     chunker : chunks documents
     extractor : extracts statements; to determine what has to be done, only its fingerprints are used
     acl : groups of sources that name none and have none; default none
+    seen_by : groups that a stored source must name to be replaced; default: any source is
     """
 
     chunker: Chunker
     extractor: Extractor
     acl: tuple[str, ...] | None = field(default=None, kw_only=True)
+    seen_by: tuple[str, ...] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,6 +563,8 @@ def compared(
         names = [name for document in batch for name in source_ids(corpus, document.uri)]
         sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
         stored = {source.uri: source for source in sources}
+        hidden = _hidden(stored, steps.seen_by)
+        batch = [document for document in batch if document.uri not in hidden]
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
         scheme = stats[0].ids if stats else scheme_of(corpus, stored.values())
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
@@ -569,7 +575,7 @@ def compared(
             for document in batch
         ]
         changed = [comparison for comparison in pairs if comparison is not None]
-        refused = _refused(changed, corpus, stores=stores)
+        refused = {**hidden, **_refused(changed, corpus, stores=stores)}
     for document, comparison in zip(batch, pairs, strict=True):
         if comparison is None:
             report.files.store(document.uri, is_new=False)
@@ -578,6 +584,14 @@ def compared(
         report.failed.append(Failure(uri, str(error)))
         report.files.fail(uri)
     return [comparison for comparison in changed if comparison.document.uri not in refused]
+
+
+def _hidden(stored: Mapping[str, Source], seen_by: Sequence[str] | None) -> dict[str, AccessError]:
+    """The stored sources that a writer in these groups does not see, by uri, each with the reason."""
+    caller = Caller(operates=True) if seen_by is None else Caller.of(seen_by)
+    why = "a source of this name has groups that you are not in; choose another name"
+    hidden = [uri for uri, source in stored.items() if not caller.sees(source.metadata.get(ACL))]
+    return {uri: AccessError(f"{uri}: {why}") for uri in hidden}
 
 
 def _refused(changed: Sequence[Comparison], corpus: str, *, stores: Stores) -> dict[str, HoldError]:

@@ -238,7 +238,8 @@ class Ingestion:
                 if inputs.usage is not None and isinstance(extractor, Metered):
                     extractor.usage.include(inputs.usage)
                 chunker = chunker_of(options, self.settings)
-                steps = pipeline.Steps(chunker, extractor, embedder, before_writing=done.remind, acl=options.acl)
+                groups: dict[str, Any] = {"acl": options.acl, "seen_by": options.seen_by}
+                steps = pipeline.Steps(chunker, extractor, embedder, before_writing=done.remind, **groups)
                 expect(paths, documents, options=options)
                 report = run(Job(paths, documents, options, self.corpus, stores, steps, seen, Files(), inputs.domain))
                 if options.mapping and not any("#" in uri for uri in seen):

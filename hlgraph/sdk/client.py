@@ -185,6 +185,7 @@ class HLGraph:
         ground: Literal["words", "chat", "off"] | None = None,
         acl: str | Sequence[str] | None = None,
         acl_tag: str | None = None,
+        seen_by: str | Sequence[str] | None = None,
         keep_history: bool = False,
         receipt: str | Path | None = None,
         receipt_uris: bool = False,
@@ -218,6 +219,8 @@ class HLGraph:
             (the chat model judges them) or ``off``; None: the setting ``models.ground``. What fails is quarantined, not stored
         acl : groups of new sources that name none (:meth:`as_caller`); stored groups stay until the source names others
         acl_tag : key of the tag that names the groups of S3 objects; see :class:`hlgraph.read.ReadOptions`
+        seen_by : groups of who writes: a document whose uri is that of a stored source of other groups is a failure; None: any
+            source is replaced
         keep_history : keep every version of the sources from now on, for ``as_of`` of :meth:`search`; it stays on for the corpus
         receipt, receipt_uris : with ``delete_missing``: see :meth:`delete`
         on_progress : called with a :class:`hlgraph.Progress` when a step of a batch begins and ends, and at most ten times a
@@ -256,6 +259,7 @@ class HLGraph:
             ground=ground,
             acl=None if acl is None else groups_of(acl),
             acl_tag=acl_tag,
+            seen_by=None if seen_by is None else groups_of(seen_by),
             keep_history=keep_history,
             receipt=None if receipt is None else Path(receipt),
             receipt_uris=receipt_uris,

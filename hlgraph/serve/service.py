@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from hlgraph import __version__, telemetry
-from hlgraph.errors import AccessError, CredentialError, InputError, StoreLockedError, UnknownNameError
+from hlgraph.errors import AccessError, CredentialError, InputError, StoreLockedError, UnknownNameError, WhereError
 from hlgraph.progress import OnProgress, Progress
-from hlgraph.records import Document, Kind, Source
+from hlgraph.records import Document, Kind
 from hlgraph.sdk.client import HLGraph
 from hlgraph.serve import shapes
 from hlgraph.serve.access import LOCAL, Keys, Principal, StateFile, Tokens, now, stored_at
@@ -42,10 +42,8 @@ _LANES: Final = 4  # ingests at once on servers; an embedded store has one write
 _WAIT_SECONDS: Final = 5.0  # that a write waits for the write lock
 _BATCH_CHARACTERS: Final = 8_000_000  # of uploaded documents that are in memory at once
 _MOST_OPENED, _MOST_FACTS = 200, 200  # entities that a search for a path opens, and facts of each
-_OF_OTHERS: Final = "a source of this name has groups that you are not in; choose another name"
 _NOT_ITS_GROUPS: Final = "its acl names groups that you are not in; name groups of yours, or none"
 _LONGEST_NAME: Final = 200  # of a corpus
-_URIS: Final = 500  # that one filter names
 _MOST_IDS: Final = 20  # in a line of the audit
 _VIEWS: Final = 256  # of corpora by callers that are kept: making one costs a tenth of a search
 
@@ -648,10 +646,14 @@ class Records:
         """
         graph = self._service.corpus(who, corpus, right="write")
         with self._service.audited(who, "delete", corpus=corpus) as ids:
-            record = graph.facts.records(Kind.SOURCE, [id]).get(id)
-            if not isinstance(record, Source) or _refused(graph, [Document(record.uri, "")], who.groups):
+            where = {"source_id": id, **({ACL: list(who.groups)} if who.groups else {})}
+            is_known = bool(graph.facts.records(Kind.SOURCE, [id]))
+            try:
+                report = graph.delete(where=where) if is_known else None
+            except WhereError:  # no source names groups
+                report = None
+            if report is None or not report.sources_removed + report.sources_gone:
                 raise UnknownNameError(f"corpus {corpus!r} has no source {id!r}; list its sources")
-            report = graph.delete(record.uri)
             ids.append(id)
         return shapes.Removed(report=_counted(shapes.report_of(report), who))
 
@@ -868,6 +870,7 @@ class Ingests:
         graph = self._service.graph.in_corpus(job.corpus)
         options = msgspec.convert(about["options"], shapes.IngestOptions)
         arguments = _ingest_arguments(options)
+        arguments["seen_by"] = about.get("groups") or None
         start, total = time.monotonic(), None
         given: Iterator[list[str] | list[Document] | _Failed]
         if about["paths"]:
@@ -881,7 +884,7 @@ class Ingests:
             if isinstance(sources, _Failed):
                 failed.append(sources._asdict())
                 continue
-            refused = _refused(graph, sources, about.get("groups", ()))
+            refused = _refused(sources, about.get("groups", ()))
             failed += [_Failed(uri, f"{uri}: {why}")._asdict() for uri, why in refused.items()]
             own = [each for each in sources if isinstance(each, str) or each.uri not in refused]
             work = partial(graph.ingest, own, on_progress=on_progress, **arguments)
@@ -936,21 +939,13 @@ def _counted(report: dict[str, Any], who: Principal) -> dict[str, Any]:
     return {**report, "added": {}, "removed": {}} if who.groups else report
 
 
-def _refused(graph: HLGraph, given: Sequence[str | Document], groups: Sequence[str]) -> dict[str, str]:
-    """Why documents of a caller with groups are refused, by uri: they name other groups, or replace what it may not see."""
-    documents = {each.uri: each for each in given if isinstance(each, Document)} if groups else {}
+def _refused(given: Sequence[str | Document], groups: Sequence[str]) -> dict[str, str]:
+    """Why documents of a caller with groups are refused, by uri: they name other groups."""
     refused: dict[str, str] = {}
-    for uri, document in documents.items():
+    for each in given if groups else ():
         with suppress(InputError):  # the ingest refuses what names no groups
-            if not _groups_of([document]) <= set(groups):
-                refused[uri] = _NOT_ITS_GROUPS
-    uris = list(documents)
-    for start in range(0, len(uris), _URIS):
-        where = {"uri": uris[start : start + _URIS]}
-        with suppress(UnknownNameError):  # a corpus begins with its first ingest
-            views = (graph.as_operator(), graph.as_caller(groups))
-            stored, seen = ({source.uri for source in view.sources.each(where=where)} for view in views)
-            refused |= dict.fromkeys(stored - seen, _OF_OTHERS)
+            if isinstance(each, Document) and not _groups_of([each]) <= set(groups):
+                refused[each.uri] = _NOT_ITS_GROUPS
     return refused
 
 

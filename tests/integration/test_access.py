@@ -217,6 +217,17 @@ def test_an_ingest_that_is_silent_about_groups_keeps_them(papers: HLGraph) -> No
         papers.ingest(PAPERS, acl=[])
 
 
+@pytest.mark.parametrize("is_edited", [True, False], ids=["edited", "same text"])
+def test_a_writer_replaces_what_its_groups_see(papers: HLGraph, is_edited: bool) -> None:
+    before = {paper.uri: papers.as_operator().sources.open(paper.uri).text for paper in PAPERS}
+    edits = [replace(paper, text="Ours." if is_edited else paper.text, metadata={}) for paper in PAPERS]
+    report = papers.ingest([*edits, replace(edits[0], uri="doc:new")], acl="public", seen_by=["public", "works"])
+    assert [failure.uri for failure in report.failed] == ["doc:cost", "doc:none"]
+    assert (report.sources_added, report.sources_changed + report.sources_unchanged) == (1, 1)
+    after = {paper.uri: papers.as_operator().sources.open(paper.uri).text for paper in PAPERS}
+    assert after == {**before, **({"doc:open": "Ours."} if is_edited else {})}
+
+
 @pytest.mark.parametrize("groups", [(), "", " ; ", True, 1.5])
 def test_a_document_whose_groups_cannot_be_read_is_refused_alone(opened: Opened, groups: Any) -> None:
     with opened() as graph:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -977,7 +978,52 @@ def test_a_writer_with_groups_changes_and_counts_no_sources_of_others(tmp_path: 
         }
 
 
+@pytest.mark.parametrize("groups", [["us"], []])
+def test_a_source_that_is_deleted_twice_at_once_takes_no_other_with_it(groups: list[str], tmp_path: Path) -> None:
+    own, inside = Document("file:///data/notes", "Ours."), Document("file:///data/notes/plan", "The plan of the board.")
+    documents = [replace(own, metadata={"acl": "us"}), replace(inside, metadata={"acl": "board"})]
+    with serving(tmp_path, is_open=False, documents=documents) as server:
+        graph, write = server.service.graph.as_operator(), server.key(rights=("write",), groups=groups)
+        path = f"/v1/corpora/default/sources/{graph.sources.open(own.uri).source.id}"
+        with ThreadPoolExecutor(3) as threads:
+            with graph.ingestion.opened.stores.graph.lock("default"):
+                deletions = [threads.submit(server.client.delete, path, headers=write) for _ in range(3)]
+                time.sleep(0.3)
+            reports = [each.result().json()["report"]["sources"] for each in deletions]
+        assert [source.uri for source in graph.sources.list()] == [inside.uri]
+        assert sorted(report["removed"] for report in reports) == [0, 0, 1]
+        problem(server.client.delete(path, headers=write), 404)
+
+
+def test_a_source_that_others_close_or_add_during_a_job_is_not_replaced(tmp_path: Path) -> None:
+    shared = Document("shared", "Ada Quill left Bremen.", metadata={"acl": ["us", "board"]})
+    plans = [replace(shared, uri=uri, metadata={"acl": "board"}) for uri in ("plan", "shared")]
+    with serving(tmp_path, is_open=False, documents=[shared], embedder=_Slow()) as server:
+        graph, write = server.service.graph, server.key(rights=("write",), groups=["us"])
+        given = [{"uri": uri, "text": f"Our {uri} slowly."} for uri in ("plan", "shared", "ours")]
+        body = {"documents": given}
+        job = server.client.post("/v1/corpora/default/ingest", json=body, headers=write).headers["location"]
+        while (server.client.get(job, headers=write).json()["progress"] or {}).get("step") != "embed":
+            time.sleep(0.01)
+        graph.ingest(plans)
+        report = server.done(job, headers=write)["report"]
+        assert [failure["uri"] for failure in report["failed"]] == ["plan", "shared"]
+        assert (report["sources"]["added"], report["sources"]["changed"]) == (1, 0)
+        seen = graph.as_operator().sources
+        assert {each.uri: seen.open(each.uri).text for each in plans} == {each.uri: each.text for each in plans}
+
+
 # Jobs
+
+
+class _Slow(WordEmbedder):
+    """Embeds for seconds, and reports it, as the embedders of models do."""
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        for _ in range(100 if any("slowly" in text for text in texts) else 0):
+            advance("embed", 0)
+            time.sleep(0.02)
+        return super().embed(texts)
 
 
 def test_jobs_run_in_the_order_of_their_requests_if_the_clock_goes_backwards(
@@ -1139,16 +1185,6 @@ def test_a_job_is_cancelled_and_a_locked_store_is_waited_for(tmp_path: Path) -> 
         third = server.client.post("/v1/corpora/default/ingest", json=body).headers["location"]
         assert server.done(third)["state"] == "done"
         assert server.client.post(f"{third}/cancel").json()["state"] == "done"
-
-
-class _Slow(WordEmbedder):
-    """Embeds for seconds, and reports it, as the embedders of models do."""
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        for _ in range(300 if any("slowly" in text for text in texts) else 0):
-            advance("embed", 0)
-            time.sleep(0.02)
-        return super().embed(texts)
 
 
 def test_a_job_that_embeds_is_cancelled_or_begins_again_with_the_server(tmp_path: Path) -> None:

@@ -406,7 +406,8 @@ class Work:
 
 def _look_steps(work: Work) -> pipeline.LookSteps:
     """The steps of the pipeline that only plan; their extractor gives fingerprints and calls no model."""
-    return pipeline.LookSteps(chunker_of(work.options, work.settings), _named_extractor(work), acl=work.options.acl)
+    groups = {"acl": work.options.acl, "seen_by": work.options.seen_by}
+    return pipeline.LookSteps(chunker_of(work.options, work.settings), _named_extractor(work), **groups)
 
 
 def _named_extractor(work: Work) -> Extractor:
