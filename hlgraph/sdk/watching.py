@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Literal, NamedTuple
@@ -25,6 +26,7 @@ from hlgraph.sdk.client import HLGraph
 _TICK = 500  # milliseconds without a change after which it is looked whether to stop, or to try again
 _AGAIN = 5.0  # seconds before what a store did not take is tried again
 _LOWEST, _HIGHEST = 0.05, 3_600.0
+_GONE = "the folder went away, or another one is in its place; nothing is removed before there are files again"
 _DEBOUNCE, _BETWEEN_LISTINGS = 1.6, 30.0
 
 
@@ -84,31 +86,75 @@ def _watch_files(
         raise InputError(f"{folder}: it is no folder; name one that exists")
     with needs_extra("watch", "watching a folder"):
         import watchfiles
-    waiting: set[Path] = set()
-    is_first, next_try = True, 0.0
-    folder = folder.absolute()
-    # The first set of changes comes when the watch has begun: what happens during the first pass is in the next one.
-    for changes in watchfiles.watch(
-        folder,
-        watch_filter=None,
-        debounce=round(debounce * 1000),
-        rust_timeout=_TICK,
-        yield_on_timeout=True,
-        stop_event=stop,
-    ):
-        if is_first:
-            is_first = False
-            yield from _synchronised(graph, str(folder), options=options)
-        waiting |= {Path(path) for _, path in changes}
-        if waiting and time.monotonic() >= next_try:
-            try:
-                yield from _changed_files(graph, folder, waiting, options=options)
-                waiting.clear()
-            except HLGraphError as error:
-                if not error.retryable:
-                    raise
-                next_try = time.monotonic() + _AGAIN
-                yield WatchEvent("failed", source_uri(str(folder)), str(error))
+    folder, events = folder.absolute(), _Folder(graph, folder.absolute(), options)
+    while not stop.is_set():
+        place = _place(folder, has_files=events.is_begun)
+        if place is None:
+            stop.wait(_TICK / 1_000)
+            continue
+        with suppress(FileNotFoundError):  # it went away a moment ago
+            # The first changes come when the watch has begun: what happens during the pass over all files is in the next ones.
+            for changes in watchfiles.watch(
+                folder,
+                watch_filter=None,
+                debounce=round(debounce * 1000),
+                rust_timeout=_TICK,
+                yield_on_timeout=True,
+                stop_event=stop,
+            ):
+                if _place(folder) != place:  # its watcher looks at the folder that was there
+                    events.is_whole = True
+                    yield WatchEvent("failed", source_uri(str(folder)), _GONE)
+                    break
+                yield from events.after({Path(path) for _, path in changes})
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder and what of it is not in the corpus yet.
+
+    Attributes
+    ----------
+    graph, folder, options : see :func:`watch`
+    waiting : paths that changed
+    is_whole : whether all of it is to be read
+    is_begun : whether it was read once
+    """
+
+    graph: HLGraph
+    folder: Path
+    options: IngestOptions
+    waiting: set[Path] = field(default_factory=set)
+    is_whole: bool = True
+    is_begun: bool = False
+    next_try: float = 0.0
+
+    def after(self, changed: Set[Path]) -> Iterator[WatchEvent]:
+        """Bring the corpus to the state of what changed, unless the store has just refused it."""
+        self.waiting |= changed
+        if not (self.is_whole or self.waiting) or time.monotonic() < self.next_try:
+            return
+        try:
+            if self.is_whole:
+                yield from _synchronised(self.graph, str(self.folder), options=self.options)
+            else:
+                yield from _changed_files(self.graph, self.folder, self.waiting, options=self.options)
+            self.waiting.clear()
+            self.is_whole, self.is_begun = False, True
+        except HLGraphError as error:
+            if not (self.is_begun and (error.retryable or _place(self.folder) is None)):
+                raise
+            self.next_try = time.monotonic() + _AGAIN
+            yield WatchEvent("failed", source_uri(str(self.folder)), str(error))
+
+
+def _place(folder: Path, *, has_files: bool = False) -> tuple[int, int] | None:
+    """What tells a folder from another one that is put in its place; None if there is none, or no file in it if it has some."""
+    try:
+        status = folder.stat()
+        return (status.st_dev, status.st_ino) if not has_files or any(folder.iterdir()) else None
+    except OSError:
+        return None
 
 
 def _watch_s3(

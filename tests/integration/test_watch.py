@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,66 @@ def test_a_corpus_follows_its_folder(graph: HLGraph, tmp_path: Path) -> None:
         next(events)
     stop.set()
     assert [event.action for event in events if event.action != "removed"] == []
+
+
+def _away(folder: Path) -> None:
+    """The folder is gone for a while, as a disk that is not mounted."""
+    folder.rename(folder.with_name("old"))
+
+
+def _empty(folder: Path) -> None:
+    """An empty folder is in its place, as where a disk was unmounted."""
+    folder.rename(folder.with_name("old"))
+    folder.mkdir()
+
+
+def _link(folder: Path) -> None:
+    """The folder is a link, which leads to an empty folder."""
+    folder.rename(folder.with_name("old"))
+    folder.with_name("nothing").mkdir()
+    folder.symlink_to(folder.with_name("nothing"))
+
+
+@pytest.mark.parametrize("change", [_away, _empty, _link])
+def test_a_folder_that_goes_away_removes_nothing_and_is_followed_where_it_comes_back(
+    change: Callable[[Path], None], graph: HLGraph, tmp_path: Path
+) -> None:
+    folder, stop, new = tmp_path / "docs", threading.Event(), tmp_path / "new"
+    for each in (folder, new):
+        each.mkdir()
+    for path in (folder / "a.txt", folder / "b.txt", new / "b.txt", new / "c.txt"):
+        path.write_text(f"Mara Quill left {path.stem}.")
+    events = watch(graph, folder, options=IngestOptions(), debounce=0.1, stop=stop)
+    assert until(events, 1) == {("synchronised", "docs")}
+    change(folder)
+    event = next(events)
+    assert (event.action, event.text.partition(",")[0]) == ("failed", "the folder went away")
+    assert stored(graph) == {"a.txt", "b.txt"}
+    if change is _empty:
+        folder.rmdir()
+    if change is _link:
+        folder.unlink()
+    new.rename(folder)
+    event = next(events)
+    assert (event.action, event.text) == ("synchronised", "1 added, 0 changed, 1 unchanged, 1 removed, 0 failed")
+    (folder / "d.txt").write_text("Ivo Brandt came.")
+    assert until(events, 1) == {("read", "d.txt")}
+    assert stored(graph) == {"b.txt", "c.txt", "d.txt"}
+    stop.set()
+    assert list(events) == []
+
+
+def test_a_link_that_leads_to_another_folder_is_followed(graph: HLGraph, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text("Mara Quill left.")
+    (tmp_path / "docs").symlink_to("one")
+    events = watch(graph, tmp_path / "docs", options=IngestOptions(), debounce=0.1)
+    assert until(events, 1) == {("synchronised", "docs")}
+    (tmp_path / "next").symlink_to("two")
+    (tmp_path / "next").rename(tmp_path / "docs")
+    assert until(events, 2) == {("failed", "docs"), ("synchronised", "docs")}
+    assert stored(graph) == {"two.txt"}
 
 
 def test_what_a_store_does_not_take_is_tried_again(
