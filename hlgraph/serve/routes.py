@@ -47,8 +47,9 @@ from hlgraph.stores import files
 with needs_extra("server", "hlgraph serve"):
     from fastapi import FastAPI, Request, Response
     from sse_starlette import EventSourceResponse, ServerSentEvent
-    from starlette.datastructures import UploadFile
+    from starlette.datastructures import FormData, UploadFile
     from starlette.exceptions import HTTPException
+    from starlette.formparsers import MultiPartException, MultiPartParser
     from starlette.routing import Match
     from starlette.routing import Route as StarletteRoute
 
@@ -674,12 +675,45 @@ def _ingest_endpoint(server: Server) -> Callable[[Request], Any]:
     return ingest
 
 
+class _Form(MultiPartParser):
+    """A form that notes its end: the parser drops the part that a form without one ends in, such as the groups of its files."""
+
+    is_whole = False
+
+    def on_end(self) -> None:
+        """See :class:`MultiPartParser`."""
+        self.is_whole = True
+
+
+@contextlib.asynccontextmanager
+async def _read_form(request: Request) -> AsyncIterator[FormData]:
+    """The form in the body of a request. Raises HTTPException 400."""
+
+    async def body() -> AsyncGenerator[bytes]:
+        async for part in request.stream():
+            yield part
+        if not form.is_whole:
+            raise MultiPartException("the form has no end, so a part of it may be missing; send all of it")
+
+    form = _Form(request.headers, body(), max_files=_MOST_FILES, max_fields=_MOST_FIELDS)
+    try:
+        data = await form.parse()
+    except MultiPartException as error:
+        raise HTTPException(400, error.message) from error
+    try:
+        yield data
+    finally:
+        await data.close()
+
+
 async def _form_of(request: Request, folder: Path) -> tuple[shapes.IngestAsked, dict[str, str], str]:
     """The options of an upload, its files in a folder with their uris, and the hash of all."""
     options, uploads, digests = shapes.IngestOptions(), dict[str, str](), [""]
-    async with request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS) as form:
+    async with _read_form(request) as form:
         for name, value in form.multi_items():
             if name == "options" and isinstance(value, str):
+                if digests[0]:
+                    raise InputError("options came twice; send them once")
                 options = shapes.decoded(value.encode(), shapes.IngestOptions)
                 digests[0] = value
             elif name == "files" and isinstance(value, UploadFile):

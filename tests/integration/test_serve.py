@@ -1121,6 +1121,23 @@ def test_uploaded_files_are_sources_under_their_names(tmp_path: Path) -> None:
             )
 
 
+@pytest.mark.parametrize("end", ["\r\n--b--\r\n", "\r\n--b--", "\r\n--b\r\n", "\r\n--b", "\r\n", ""])
+def test_a_form_that_has_no_end_or_says_two_things_starts_no_job(end: str, tmp_path: Path) -> None:
+    part = "--b\r\nContent-Disposition: form-data; name="
+    files = [f'{part}"files"; filename="{name}.md"\r\n\r\nAda left Bremen.' for name in "ab"]
+    options = [f'{part}"options"\r\n\r\n{{"acl": ["{group}"]}}' for group in ("us", "public")]
+    header = {"content-type": "multipart/form-data; boundary=b"}
+    with serving(tmp_path) as server:
+        for parts in (files, [*files, options[0]], [files[0], *options]):
+            body = "\r\n".join(parts) + end
+            sent = server.client.post("/v1/corpora/default/ingest", content=body, headers=header)
+            if end.endswith(("--", "--\r\n")) and parts[-1] is not options[1]:
+                assert server.done(sent.headers["location"])["state"] == "done"
+            else:
+                assert re.search("no end|Invalid|came twice", problem(sent, 400)["detail"])
+        assert len(server.client.get("/v1/corpora/default/jobs").json()["jobs"]) == 2 * end.endswith(("--", "--\r\n"))
+
+
 def test_a_write_with_a_key_of_its_own_is_done_once(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         body = {"documents": [{"uri": "a", "text": "Ada left Bremen."}]}
