@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 from thoroughness import cases
 
 import hlgraph
-from hlgraph.errors import HLGraphError, MigrationError, StoreClosedError
+from hlgraph.errors import HLGraphError, MigrationError, StoreClosedError, StoreUnavailableError
 from hlgraph.records import Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.stores.embedded.database import POOL, Database
@@ -253,6 +254,32 @@ def test_a_replaced_store_is_opened_again(folder: Path, other: Path, is_warm: bo
                 part.find()
             assert not graph.communities.find().communities
         assert all(item.is_fine for item in graph.check())
+
+
+CALLS: dict[str, Callable[[HLGraph], object]] = {
+    "search": lambda graph: graph.search("Who built mill 3?"),
+    "sources": lambda graph: graph.sources.list(),
+    "stats": lambda graph: graph.stats(),
+    "ingest": lambda graph: graph.ingest(TEXTS),
+    "delete": lambda graph: graph.delete("doc:1"),
+    "groups": lambda graph: graph.groups.set("us", uris="doc:1"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_store_that_goes_away_is_no_empty_store(folder: Path, call: str) -> None:
+    """As where its disk is not mounted: nothing is created there, and all is as before once it is back."""
+    with connect(folder) as graph:
+        count = graph.stats()[0].records["source"]
+        folder.rename(folder.with_name("away"))
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="the store that was read here is gone; put it back"):
+                CALLS[call](graph)
+        assert not folder.exists()
+        folder.with_name("away").rename(folder)
+        assert graph.stats()[0].records["source"] == count
+        assert graph.search("Who built mill 3?").evidence
+        assert graph.ingest(TEXTS).sources_unchanged == len(TEXTS)
 
 
 def test_connections_to_two_stores_at_one_path_are_of_neither(

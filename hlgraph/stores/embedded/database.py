@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from filelock import FileLock, Timeout
 
-from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError
+from hlgraph.errors import MigrationError, StoreClosedError, StoreError, StoreLockedError, StoreUnavailableError
 from hlgraph.stores import files, migrate
 from hlgraph.stores.closing import closed
 from hlgraph.stores.concurrency import WITHOUT_LIMIT, LockWait, take_in_turn
@@ -88,8 +88,17 @@ class Database:
             )
 
     def is_replaced(self) -> bool:
-        """Whether another database lies at the path than the one that this object has read, such as a restored backup."""
-        return self._identity is not None and self._identity != _identity(self.file)
+        """Whether another database lies at the path than the one that this object has read, such as a restored backup.
+
+        Raises StoreUnavailableError if none lies there: a write would begin a new store where the disk of the old one is missing.
+        """
+        present = _identity(self.file)
+        if present is None and self._identity is not None:
+            raise StoreUnavailableError(
+                f"{self.path}: the store that was read here is gone; put it back or mount its disk, or open it again to begin "
+                "a new one"
+            )
+        return self._identity is not None and self._identity != present
 
     def reader(self) -> sqlite3.Connection:
         """The reading connection of this thread, which has it until :meth:`release`, or until it ends.
