@@ -92,13 +92,7 @@ class Database:
 
         Raises StoreUnavailableError if none lies there: a write would begin a new store where the disk of the old one is missing.
         """
-        present = _identity(self.file)
-        if present is None and self._identity is not None:
-            raise StoreUnavailableError(
-                f"{self.path}: the store that was read here is gone; put it back or mount its disk, or open it again to begin "
-                "a new one"
-            )
-        return self._identity is not None and self._identity != present
+        return self._identity is not None and self._identity != _present(self.file)
 
     def reader(self) -> sqlite3.Connection:
         """The reading connection of this thread, which has it until :meth:`release`, or until it ends.
@@ -442,6 +436,15 @@ def _identity(file: Path) -> _Identity | None:
 def _common(known: _Identity | None, before: _Identity | None, after: _Identity | None) -> _Identity:
     """The file of the earlier connections and of one that was opened between two looks; ``(0, 0)``, no file, if they differ."""
     return before if before is not None and before == after and known in (None, before) else (0, 0)
+
+
+def _present(file: Path) -> _Identity:
+    """What tells the file of a store that was read from another one at its path; StoreUnavailableError if there is none."""
+    found = _identity(file)
+    if found is None:
+        mend = "put it back or mount its disk, or open it again to begin a new one"
+        raise StoreUnavailableError(f"{file.parent}: the store that was read here is gone; {mend}")
+    return found
 
 
 def _holder(note: Path) -> str:
