@@ -30,7 +30,7 @@ from hlgraph.stores import files
 
 _log = logging.getLogger(__name__)
 _ATTEMPTS: Final = 3
-_KEPT: Final = 1_000
+_KEPT: Final = 1_000  # jobs that are over
 _ONCE_SECONDS: Final = 86_400.0
 _NOTE_SECONDS: Final = 0.3  # between two notes of the progress of a job
 _STOP_SECONDS: Final = 5.0  # that the jobs have to end when the server stops
@@ -256,11 +256,6 @@ class JobList:
             for path in self._folder.iterdir():
                 if path.name not in open_:
                     shutil.rmtree(path, ignore_errors=True)
-            connection.execute(
-                "DELETE FROM job WHERE state NOT IN ('queued', 'running') AND id NOT IN "
-                "(SELECT id FROM job ORDER BY rowid DESC LIMIT ?)",
-                (_KEPT,),
-            )
 
     def claim(self, busy: set[str]) -> tuple[Job, Path] | None:
         """The oldest queued job of a corpus that is not busy, now running, and its folder."""
@@ -336,6 +331,11 @@ def _finish(connection: sqlite3.Connection, id: str, state: str, **texts: str) -
     connection.execute(
         "UPDATE job SET state = ?, updated = ?, report = ?, problem = ? WHERE id = ?",
         (state, now(), texts.get("report"), texts.get("problem"), id),
+    )
+    connection.execute(
+        "DELETE FROM job WHERE state NOT IN ('queued', 'running') AND rowid <= "
+        "(SELECT rowid FROM job ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+        (_KEPT,),
     )
 
 

@@ -1059,6 +1059,21 @@ def test_a_job_that_stops_of_the_server_ended_may_be_killed_as_often_as_any(tmp_
     jobs.end()
 
 
+def test_the_last_jobs_are_kept_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_KEPT", 3)
+    listed = JobList(StateFile(tmp_path))
+    listed.begin()
+    started = []
+    for number in range(7):
+        with listed.incoming() as folder:
+            started.append(listed.start("default" if number else "other", folder, owner="us", about={}).id)
+    for identity in started[1:]:  # the first one waits
+        listed.finish(identity, "done", report={})
+    assert [job.id for job in listed.list("default", owner=None, limit=9)] == started[:-4:-1]
+    assert [job.state for job in listed.list("other", owner=None, limit=9)] == ["queued"]
+    listed.end()
+
+
 def test_jobs_wait_for_a_lock_that_cannot_be_taken_yet(tmp_path: Path) -> None:
     lock = tmp_path / "state" / "runner.lock"
     lock.mkdir(parents=True)
