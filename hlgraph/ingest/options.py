@@ -60,8 +60,8 @@ class IngestOptions:
 
     Raises
     ------
-    InputError : a receipt without ``delete_missing``, a budget, ``adapt`` or ``ground`` without ``chat``, ``spacy_model`` without
-        ``spacy``, or ``rows`` with an extractor or with ``mapping``
+    InputError : a receipt without ``delete_missing``, ``seen_by`` with it, a budget, ``adapt`` or ``ground`` without ``chat``,
+        ``spacy_model`` without ``spacy``, or ``rows`` with an extractor or with ``mapping``
     """
 
     format: str | None = None
@@ -95,6 +95,10 @@ class IngestOptions:
             object.__setattr__(self, "acl", groups_of(self.acl))
         if self.missing not in ("nothing", "local"):
             raise InputError(f"missing is {self.missing!r}; choose nothing or local")
+        if self.seen_by is not None and self.delete_missing:
+            raise InputError(
+                "delete_missing removes sources whatever their groups, and seen_by is for a writer who may not; leave one out"
+            )
         if self.receipt is not None and not self.delete_missing:
             raise InputError(
                 "a receipt is about what was deleted; write delete_missing as well, or leave the receipt out"

@@ -226,6 +226,10 @@ def test_a_writer_replaces_what_its_groups_see(papers: HLGraph, is_edited: bool)
     assert (report.sources_added, report.sources_changed + report.sources_unchanged) == (1, 1)
     after = {paper.uri: papers.as_operator().sources.open(paper.uri).text for paper in PAPERS}
     assert after == {**before, **({"doc:open": "Ours."} if is_edited else {})}
+    with pytest.raises(InputError, match="delete_missing removes sources whatever their groups"):
+        papers.ingest(edits, seen_by="public", delete_missing=True)
+    with pytest.raises(InputError, match="names no group"):
+        papers.ingest(edits, seen_by=[])
 
 
 @pytest.mark.parametrize("groups", [(), "", " ; ", True, 1.5])
