@@ -440,11 +440,11 @@ def _common(known: _Identity | None, before: _Identity | None, after: _Identity 
 
 def _present(file: Path) -> _Identity:
     """What tells the file of a store that was read from another one at its path; StoreUnavailableError if there is none."""
-    found = _identity(file)
-    if found is None:
+    present = _identity(file)
+    if present is None:
         mend = "put it back or mount its disk, or open it again to begin a new one"
         raise StoreUnavailableError(f"{file.parent}: the store that was read here is gone; {mend}")
-    return found
+    return present
 
 
 def _holder(note: Path) -> str:
