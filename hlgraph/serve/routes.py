@@ -834,7 +834,9 @@ def add(app: FastAPI, route: Route, *, endpoint: Callable[[Request], Any]) -> No
     route : the route
     endpoint : answers its requests
     """
-    app.router.routes.append(_Known(f"/v1{route.path}", endpoint, methods=[route.method]))
+    known = _Known(f"/v1{route.path}", endpoint, methods=[route.method])
+    known.path_regex = re.compile(known.path_regex.pattern, re.DOTALL)  # a uri or a name may have a line break
+    app.router.routes.append(known)
 
 
 def _probes(server: Server) -> dict[str, Callable[[Request], Any]]:

@@ -174,6 +174,16 @@ def test_a_name_with_slashes_is_opened(notes: Open) -> None:
     assert "AC/DC" in problem(refused, 404)["detail"]
 
 
+def test_a_uri_with_a_line_break_is_opened_and_removed(tmp_path: Path) -> None:
+    uris = ["notes/a\nb", "a\n", "a\r\n"]
+    with serving(tmp_path, documents=[Document(uri, "Mara Quill left.") for uri in uris]) as server:
+        for uri in uris:
+            opened = server.client.get(f"/v1/corpora/default/sources/{quote(uri, safe='')}").json()["source"]
+            assert opened["uri"] == uri
+            removed = server.client.delete(f"/v1/corpora/default/sources/{opened['id']}").json()["report"]["sources"]
+            assert removed["removed"] == 1
+
+
 def test_an_explanation_has_words_data_and_a_picture(notes: Open) -> None:
     given = notes.client.post("/v1/corpora/default/explain", json={**QUESTION, "strategy": "path"}).json()
     assert given["explanation"]["seeds"]
