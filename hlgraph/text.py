@@ -134,7 +134,8 @@ _NAME_WITH_VERB = re.compile(
     r"|bought|sold|fell|rose|grew|knew|spoke|sang|taught|thought|like)\b"
 )
 _STOPS = ".!?…"
-_BOXES = "☐☒☑□"  # of the answers to choose from
+BOXES = "☐☒☑□"
+"""The boxes of the answers to choose from."""
 _FULL_STOPS = "。！？｡؟۔।॥։።፧။។៕᠃"  # these end a sentence with or without white space after them
 _CLOSERS = "\"'”’»›)\\]}」』）》〉】〕*_¹²³⁴-⁹"
 _OPENERS = "\"'“”‘’«»‹›„‚([{¿¡「『（《〈【〔*_"
@@ -171,7 +172,8 @@ _LEVELS = dict(zip("=*-~^", (1, 1, 2, 3, 3), strict=True))
 _SHORTEST = 3
 _LOGGED = "0123456789[ADFJMNOS"
 _STAMP = (  # before a message of a chat: "[12.05.24, 18:02:11] ", "12/05/2024, 6:02 pm - "
-    r"\[?\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? \d\d?[:.]\d\d(?:[:.]\d\d)?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?\]?(?: [–-])? "
+    r"(?:\[?\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? \d\d?[:.]\d\d(?:[:.]\d\d)?(?:[\s\u202f]?[AaPp]\.?[Mm]\.?)?\]?(?: [–-])?"
+    r"|\[\d\d?:\d\d(?::\d\d)?(?: [AP]M)?\]) "
 )
 _LOG = re.compile(  # the beginning of a line of a log or a chat
     r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d|(?:\d{1,3}\.){3}\d{1,3} [\w-]+ "
@@ -330,7 +332,7 @@ def _is_end(text: str, start: int, mark: re.Match[str], following: int) -> bool:
         return not (marks[-1] in "」』）”" and head in "、，と")  # 「…。」と: the quotation continues as a clause
     if head.islower() and marks == "." and text[mark.end() : following] == "  ":  # as typists end a sentence
         return _is_full_stop(text, start, mark.start(), following)
-    if head.islower() or head in ",;:)]}.!?…" or (head in _BOXES and "?" in marks):
+    if head.islower() or head in ",;:)]}.!?…" or (head in BOXES and "?" in marks):
         return False
     if marks == ";":  # between white space and before a capital it separates list items
         return head.isupper()
@@ -596,7 +598,7 @@ def _goes_on(above: Block, last: str, block: Block, line: str) -> bool:
     head = line[0]
     if _UNSPACED_LETTER.match(last[-1]) or (head in _LOGGED and _LOG.match(line)) or _COUNTED.match(line):
         return False
-    if head in _BOXES or (head == ">" and ITEM.match(line.lstrip("> "))):
+    if head in BOXES or (head == ">" and ITEM.match(line.lstrip("> "))):
         return False
     if _COLUMNS.search(last) and _COLUMNS.search(line):
         return False
@@ -711,7 +713,7 @@ class Context:
         before = f"{above[-1:] if block.is_loose else ''}{' ' * column}"
         start, end = block_sentences(self._text, block)[-1]
         last = _joined(self._text[start:end])
-        if is_lead(last) or _is_open(last):
+        if is_lead(last) or (_is_open(last) and line[0] not in BOXES):
             self._open.append(_Open(column - 1, "lead", f"{before}{last}\n\n"))
         is_open = len(line) < _WIDE and line[-1] not in ".;,"
         lines = [each.strip() for each in line.split("\n", _MOST_LINES)] if is_open else []
@@ -795,9 +797,7 @@ def is_lead(sentence: str) -> bool:
     )
 
 
-_NAMED_VALUE = re.compile(
-    r"— |[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])"
-)  # "Present: Ada", "— Ada"
+_NAMED_VALUE = re.compile(r"— |[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])")  # "Present: Ada"
 
 
 def _is_open(sentence: str) -> bool:

@@ -170,6 +170,7 @@ def metadata_of(
 
 
 _TEXT = (("text",), ("body",), ("content",))
+_TOLD = ("description", "summary")  # of an entry without a text; a title alone is text, too
 _TITLE = ("title", "name")
 _ID = ("id", "_id", "key")
 IN_FRAGMENT = "/?:@!$&'()*+,;="  # characters that RFC 3986 allows in a fragment
@@ -301,6 +302,10 @@ class RowMapping:
             text = "\n\n".join(part for part in parts if part.strip())
             if text:
                 return paths, text
+        for name in (*_TOLD, *self._title) if self._text is _TEXT else ():
+            value = column_of(columns, name)
+            if isinstance(value, str) and value.strip():
+                return (name,), clean(value)
         if self.has_text(columns):
             raise ReadError(blame, "its text is empty")
         wanted = " or ".join(dict.fromkeys("+".join(paths) for paths in self._text))

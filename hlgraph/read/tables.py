@@ -572,7 +572,17 @@ def cells_between_gaps(
         rows.append(
             [Cell(field.text, end - begin, column=begin) for field, (begin, end) in zip(fields, places, strict=True)]
         )
+    for row in reversed(rows[len(head) :]):
+        is_sum = len(row) == 2 and row[1].column == width - 1 and _SUM.match(row[0].text) and is_value(row[1].text)
+        if not is_sum:
+            break
+        row[0] = Cell(row[0].text, column=0)
     return _with_names(rows, len(head))
+
+
+_SUM = re.compile(
+    r"(?:(?:grand|sub|net)[ -]?)?total|sum\b|vat\b|.{0,9}tax\b|(?:zwischen|end)?summe|gesamt|mwst", re.IGNORECASE
+)
 
 
 def _columns_of(field: Field, columns: Sequence[Span]) -> Range:

@@ -452,7 +452,7 @@ class LocalExtractor:
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/16"
+        return "local/17"
 
     @property
     def problems(self) -> tuple[str, ...]:

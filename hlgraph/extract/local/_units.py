@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
 from hlgraph.read.print_order import CAPTION, CONTENTS
 from hlgraph.text import (
+    BOXES,
     ITEM,
     LETTERED,
     STRUCK,
@@ -75,7 +76,7 @@ _OPEN = re.compile(  # a clause that its list completes
     re.IGNORECASE,
 )
 _QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
-_UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☒☑]|\Z)")  # of a form, beside what is ticked
+_UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☐□☒☑]|\Z)")  # of a form, beside what is ticked
 _TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
@@ -168,11 +169,17 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
     end, is_open = 0, False
     for unit in parts:
         if question is not None:
+            if text[unit.start] in BOXES:
+                yield unit._replace(text=f"{question.text} {unit.text}")
+                is_open = False
+                continue
+            if is_open and question.kind is BlockKind.ITEM and unit.text[0] + unit.text[-1] == "()":
+                question = question._replace(text=f"{question.text} {unit.text}")
+                continue
             is_reply = _ANSWER.match(unit.text) or (question.text[-1:] == "?" and _REPLY.match(unit.text))
             if is_reply if is_open else goes_on(text, end, unit):
-                yield unit._replace(
-                    start=question.start if is_open else unit.start, text=f"{question.text} {unit.text}"
-                )
+                said = unit.text.removeprefix(question.text[: question.own])  # without the lead-in of both
+                yield unit._replace(start=question.start if is_open else unit.start, text=f"{question.text} {said}")
                 is_short = len(unit.text.rpartition(": ")[2].split()) == 1
                 is_last = not _QUESTION.match(question.text) and not (is_open and is_short)
                 question, end, is_open = (None if is_last else question), unit.end, False
@@ -180,7 +187,7 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
             if is_open:
                 yield question
             question = None
-        if _QUESTION.match(unit.text) or (unit.text[-1:] == "?" and unit.kind is BlockKind.PROSE):
+        if _QUESTION.match(unit.text) or (unit.text[-1:] == "?" and unit.kind in (BlockKind.ITEM, BlockKind.PROSE)):
             question, end, is_open = unit, unit.end, True
         else:
             yield unit
@@ -252,6 +259,7 @@ def _of_blocks(text: str, heading: str) -> Iterator[tuple[Unit, str, int]]:
             heading, above = title, ""
         elif is_row:
             rows.append(block)
+            above = ""
         elif block.kind is BlockKind.CODE:
             code.append(block)
         elif block.kind is not BlockKind.RULE:

@@ -20,6 +20,11 @@ _LONGEST_TITLE, _NO_TITLE_END = 80, ".!?…:;,"
 _FEWEST_WORDS, _MOST_PARTS = 5, 3  # "Read next" is worth no warning
 _LONG = 200  # characters of a description that stands below a table
 _NO_TITLE = re.compile(r"^\W|[\d:|]")
+_TURN = re.compile(  # who speaks from when, in a line of a transcript or chat: "Jarla Ost  0:03"
+    r"^([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: (?:[A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}|\d{1,2})(?![\w.])){0,3})[ \t]+"
+    r"((?:\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? )?\d\d?:\d\d(?::\d\d)?(?: ?[AP]M)?)[ \t]*\n\s*(?=(.*))",
+    re.MULTILINE,
+)
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -40,6 +45,24 @@ class Unread(Counter[str]):
         shown = [f"{kind} ({count:,})" if count > 1 else kind for kind, count in self.most_common(_MOST_SHOWN)]
         rest = sum(self.values()) - sum(count for _, count in self.most_common(_MOST_SHOWN))
         return (f"not read: {', '.join([*shown, f'{rest:,} more'] if rest else shown)}",) if self else ()
+
+
+def with_turns(text: str) -> str:
+    """A transcript with who speaks, and from when, in the line of what is said; any other text stays.
+
+    Examples
+    --------
+    >>> print(with_turns("Ada Bell  0:03\\nThe pump runs.\\n\\nBo Lind  0:11\\nGood."))
+    [0:03] Ada Bell: The pump runs.
+    <BLANKLINE>
+    [0:11] Bo Lind: Good.
+    """
+    turns = list(_TURN.finditer(text))
+    is_said = len(turns) > 1 and not any(_TURN.match(f"{turn[3]}\n") for turn in turns)
+    names = Counter(turn[1] for turn in turns)
+    if not is_said or not all(" " in name or names[name] > 1 for name in names):
+        return text
+    return _TURN.sub(r"[\2] \1: ", text)
 
 
 def unsaid(parts: Iterable[str], text: str) -> list[str]:

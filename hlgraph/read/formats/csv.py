@@ -182,10 +182,15 @@ def _csv_rows(
     except csv.Error as error:
         raise ReadError(origin.uri, f"its header is not CSV ({error})") from error
     is_table = mapping.is_table(header)
+    below = [*csv.reader(lines.ahead(_MOST_ABOVE), delimiter=delimiter)] if is_table else []
+    whole = _whole_headers(header, below)
+    header, below = [header, *whole][-1], below[len(whole) :]
+    for _ in whole:
+        next(reader)
     named = [name for name in header if name]
     if not is_table and (twice := {name for name in named if named.count(name) > 1}):
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
-    if is_table and _are_data(header, [*csv.reader(lines.ahead(_MOST_ABOVE), delimiter=delimiter)]):
+    if is_table and _are_data(header, below):
         blank = [""] * len(header)
         return (
             above,
@@ -193,6 +198,21 @@ def _csv_rows(
             chain([Row(lines.number, _named(blank, header))], _rows_below(blank, reader, lines, is_table=True)),
         )
     return above, header, _rows_below(header, reader, lines, is_table=is_table)
+
+
+def _whole_headers(header: list[str], rows: list[list[str]]) -> list[list[str]]:
+    """The header with each further line of it, as surveys have them: answers below their question, or questions below ids."""
+    first = rows[0] if rows and len(rows[0]) == len(header) else []
+    blank = [cell.strip() for name, cell in zip(header, first, strict=False) if not name]
+    if first and len(rows) > 1 and rows[1][:1] and rows[1][0].startswith('{"ImportId"'):
+        return [first, first]
+    names: list[str] = []
+    if blank and all(blank) and header[0] and not first[0] and not any(map(is_value, first)):
+        group = ""
+        for name, cell in zip(header, map(str.strip, first), strict=True):
+            group = name or group
+            names.append(name if name and cell.endswith("Response") else f"{group} {cell}".strip())
+    return [names] if names else []
 
 
 def _above(lines: _CsvLines) -> tuple[list[str], str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import is_title_line, title_line
+from hlgraph.read.formats._blocks import is_title_line, title_line, with_turns
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
@@ -81,7 +81,9 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     if not text:
         raise ReadError(origin.uri, "is empty: its body holds no text")
     title, metadata = _properties(word)
-    return Document(origin.uri, text, title or reader.title or clean_title(origin.stem), metadata, warnings=warnings)
+    return Document(
+        origin.uri, with_turns(text), title or reader.title or clean_title(origin.stem), metadata, warnings=warnings
+    )
 
 
 class _Style(NamedTuple):
@@ -146,7 +148,9 @@ def _is_bold(element: Element) -> bool:
     runs = [each for each in element.iter() if local_name(each) == "r"]
     texts = [(run, "".join(each.text or "" for each in run if local_name(each) == "t")) for run in runs]
     shown = [run for run, text in texts if text.strip()]
-    return bool(shown) and all(is_on(child(run, "rPr", "b")) for run in shown)
+    heads = [each for each in element.iter() if attribute(child(each, "pPr", "pStyle"), "val") == "TableHeading"]
+    in_heads = {run for each in heads for run in each.iter()}
+    return bool(shown) and all(run in in_heads or is_on(child(run, "rPr", "b")) for run in shown)
 
 
 class _Reader:

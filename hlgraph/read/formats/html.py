@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, given_title, marked_encoding
-from hlgraph.read.formats._blocks import count_words, is_title_line, unsaid, unsaid_warning
+from hlgraph.read.formats._blocks import count_words, is_title_line, unsaid, unsaid_warning, with_turns
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import mathml, shifted
 from hlgraph.read.options import ReadOptions
@@ -152,7 +152,7 @@ def main_text(
             _make_article(main)
             _keep_all(main)
             extracted, text, lost = _extracted(main)
-    text = _QUOTED.sub(r"\1>", text) if mark_quotes else text
+    text = _QUOTED.sub(r"\1>", text) if mark_quotes else with_turns(text)
     text, details = _unmarked(text, facts)
     produced.add(text)
     shown = [_MARKS.sub("", part) for part in lost] if facts else lost
@@ -226,8 +226,7 @@ def _main_part(tree: HtmlElement, *, is_plain: bool) -> HtmlElement | None:
     body = tree.find("body")
     if len(parts) != 1 or body is None:
         return tree if is_plain else None
-    for child in list(body):
-        body.remove(child)
+    del body[:]
     parts[0].tail = None
     body.append(parts[0])
     return tree
@@ -276,8 +275,14 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     """
     for element in tree.xpath(_CONTROLS):
         _remove(element)
-    for element in tree.xpath(" | ".join(f"//h{level}//br" for level in range(1, 7))):
-        element.text, element.tag = " ", _STRIPPED  # the lines of a heading are one
+    for element in tree.xpath(
+        "//li[not(.//h2 or .//h3 or .//h4)]//br[not(ancestor::pre)] | "
+        + " | ".join(f"//h{level}//br" for level in range(1, 7))
+    ):
+        is_named = element.getparent().tag == "li" and _is_name(element.getprevious(), element)
+        element.text, element.tag = ": " if is_named else " ", _STRIPPED  # the lines of a heading or an item are one
+    _head_messages(tree)
+    _show_plainly(tree)
     _without_signs(tree)
     _reshape(tree)
     _mend_lines(tree)
@@ -304,10 +309,25 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
             element.text = f"{element.text.strip()}{_EMPTY}"
 
 
-_CONTROLS = "|".join(  # links for editors and readers, beside headings and references
-    f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
-    for name in ("mw-editsection", "mw-cite-backlink", "headerlink", "anchorjs-link", "hash-link", "noprint")
-) + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
+_CONTROLS = (
+    "|".join(  # links for editors and readers, beside headings and references
+        f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
+        for name in (
+            "mw-editsection",
+            "mw-cite-backlink",
+            "headerlink",
+            "pilcrow",
+            "anchorjs-link",
+            "hash-link",
+            "noprint",
+        )
+    )
+    + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
+    + "".join(  # letters and numbers around a sheet, and what Google says below it
+        f" | //table[contains(@class, 'waffle')]{part}"
+        for part in ("/thead", "//th", "/ancestor::body/div[@id='footer']")
+    )
+)
 
 
 _IN_LIST = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
@@ -318,8 +338,10 @@ def _list_items_of_word(tree: HtmlElement) -> None:
     """Make lists of the paragraphs that a page saved by Word shows as items, in place; the drawn number of a heading stays."""
     for paragraph in list(tree.iter("p")):
         level = _IN_LIST.search(str(paragraph.get("style", "")))
+        is_filtered = str(paragraph.get("class", "")).startswith("MsoListParagraph")
         drawn = paragraph.xpath(f".//{_BULLET}[not(ancestor::{_BULLET})]") if level else []
-        if level is None or not drawn:
+        drawn = paragraph.xpath("./span[1][contains(.//span/@style, '7.0pt')]") if is_filtered and not level else drawn
+        if not drawn:
             continue
         is_number = any(sign.isdigit() for sign in _words(drawn[0]))
         for each in drawn:
@@ -330,7 +352,7 @@ def _list_items_of_word(tree: HtmlElement) -> None:
         if place is None:
             place = paragraph.makeelement(kind, {"class": _STRIPPED})
             paragraph.addprevious(place)
-        for _ in range(int(level[1]) - 1):
+        for _ in range(int(level[1]) - 1 if level else 0):
             if not len(place):
                 break
             inner = place[-1].find("ul") if place[-1].find("ul") is not None else place[-1].find("ol")
@@ -363,9 +385,34 @@ def _head_boxes(tree: HtmlElement) -> None:
         if after is not None and after.tag in _FLOW:
             heading.tag, above = "p", before
             text = _words(heading).rstrip(" :")
-            for child in list(heading):
-                heading.remove(child)
+            del heading[:]
             heading.text = text if text[-1:] in "?!." else f"{text}:"
+
+
+def _head_messages(tree: HtmlElement) -> None:
+    """Put who wrote it and when above each message of a chat that Telegram exported, in place."""
+    name = ""
+    for date in tree.xpath("//div[contains(@class, 'message')]/div/div[@title and contains(@class, 'date')]"):
+        for own in date.getparent().xpath("./div[@class='from_name' or contains(@class, 'reply_to')]"):
+            name = _words(own) if own.get("class") == "from_name" else name
+            _remove(own)
+        date.text = f"{name} {date.get('title')[:16]}"
+        for picture in date.getparent().itersiblings("div", preceding=True):
+            _remove(picture)
+    for part in tree.iter("div") if name else ():
+        part.attrib.clear()  # else one message is the main part
+
+
+def _show_plainly(tree: HtmlElement) -> None:
+    """Show hidden sheets, keep labels apart, and make parts of the page of the items of lists that hold headings, in place."""
+    for label in tree.xpath("//label[following-sibling::*[1][self::label]]"):
+        label.tail = label.tail or " "
+    for sheet in tree.xpath("//table[contains(@class, 'waffle')]/ancestor::div[@style]"):
+        del sheet.attrib["style"]  # which hides it until a script shows it
+    for heading in tree.xpath("//main//li//h2 | //main//li//h3 | //dt/h2 | //dt/h3"):  # of parts, not of items
+        entry = next(heading.iterancestors("dt", "li"), heading)
+        for each in entry.getparent().xpath("self::dl | self::ol | self::ul | ./li | ./dt | ./dd"):
+            each.tag = "div"
 
 
 def _mend_lines(tree: HtmlElement) -> None:
@@ -405,11 +452,8 @@ def _without_contents(tree: HtmlElement) -> None:
     for entries in [*tree.iter("dl", "ol", "ul")]:
         links = entries.xpath(".//a[contains(@href, '#')]")
         is_whole = len(links) >= _FEWEST_LINKS and _shown(entries) <= _MOST_BESIDE * sum(map(_shown, links))
-        if (
-            entries.getparent() is None
-            or not is_whole
-            or not all(str(each.get("href")).partition("#")[2] in places for each in links)
-        ):
+        are_known = all(str(each.get("href")).partition("#")[2] in places for each in links)
+        if entries.getparent() is None or not is_whole or not are_known:
             continue
         box = entries
         while box.getparent().tag in ("div", "nav") and _shown(box.getparent()) <= _shown(box) + _HEADING:
@@ -425,6 +469,14 @@ _FEWEST_LINKS, _MOST_BESIDE = 3, 1.3  # of a table of contents: links, and lette
 _HEADING = 20  # letters of its heading
 _BRACKETED = re.compile(r"(?:\[[^\[\]]{1,20}\]\s*){2,20}")
 _BROKEN = re.compile(r"[ \t]*\n\s*")
+
+
+def _is_name(own: HtmlElement | None, following: HtmlElement) -> bool:
+    """Whether an element is the name, in emphasis, at the beginning of an item, and words follow."""
+    if own is None or own.tag not in ("b", "em", "strong") or own.getprevious() is not None:
+        return False
+    is_alone = not f"{own.getparent().text or ''}{own.tail or ''}".strip()
+    return is_alone and _words(own)[-1:] not in (*".:!?", "") and bool((following.tail or "").strip())
 
 
 def _name_item(entry: HtmlElement) -> None:
@@ -470,10 +522,8 @@ def _move_notes(tree: HtmlElement) -> None:
     for section in tree.xpath("//*[@role='doc-endnotes' or contains(concat(' ', @class, ' '), ' footnotes ')]"):
         notes.update((each.get("id"), each) for each in section.iter("li") if each.get("id"))
     anchors = {each.get("name") or each.get("id"): each for each in tree.iter("a")}
-    for (
-        name,
-        back,
-    ) in anchors.items():  # as word processors write notes: two links to one another, the second one before the note
+    # As word processors write notes: two links to one another, the second one before the note.
+    for name, back in anchors.items():
         target = str(back.get("href", ""))[1:]
         block = next(back.iterancestors("p", "li"), None)
         if (
@@ -495,8 +545,7 @@ def _move_notes(tree: HtmlElement) -> None:
         note = notes.get(href[1:])
         if note is None:
             continue
-        for child in list(link):
-            link.remove(child)
+        del link[:]
         link.text = f"[{mark}]"
         link.tag = "span"  # many short links make a paragraph look like a menu
         if note.getparent() is not None:
@@ -512,9 +561,8 @@ def _is_back(link: HtmlElement | None, name: str, *, seen: HtmlElement, block: H
     """Whether a link leads to the named one, which is the first word of its block and stands in another one."""
     if link is None or link is seen or link.get("href") != f"#{name}":
         return False
-    return _words(block).startswith(_words(seen)) and not _words(
-        next(link.iterancestors("p", "li", "td"), link)
-    ).startswith(_words(link))
+    there = next(link.iterancestors("p", "li", "td"), link)
+    return _words(block).startswith(_words(seen)) and not _words(there).startswith(_words(link))
 
 
 def _is_note(element: HtmlElement) -> bool:
@@ -559,6 +607,10 @@ def _remove(element: HtmlElement) -> None:
 
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
+    if tag == "button" and element.get("aria-expanded") and not any(map(_is_outside, element.iterancestors())):
+        tag = element.tag = "h4"
+        for each in [*element.itersiblings()][:1]:  # the part that it opens
+            each.attrib.clear()
     # The second: an element of a component, or of a vocabulary such as inline XBRL.
     is_label = tag == "button" and re.fullmatch(r"h[1-6]", str(element.getparent().tag))
     is_in_code = tag in _IN_CODE and next(element.iterancestors("code"), None) is not None
@@ -567,8 +619,7 @@ def _simplify_one(element: HtmlElement) -> None:
     is_free = is_label or is_in_code or is_anchor or _INLINE.fullmatch(tag) or not _KNOWN_TAG.fullmatch(tag)
     if tag in _TEXT_OF:
         text = _TEXT_OF[tag](element)
-        for child in list(element):
-            element.remove(child)
+        del element[:]
         element.text = text
         element.tag = _STRIPPED
     elif tag in _CONTAINERS or (
@@ -585,6 +636,10 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "del"
     elif is_free:
         element.tag = _STRIPPED
+
+
+def _is_outside(part: HtmlElement) -> bool:
+    return part.tag in ("footer", "form", "header", "li", "nav", *_HEADINGS) or part.get("role") == "navigation"
 
 
 def _make_article(tree: HtmlElement) -> None:
@@ -615,23 +670,21 @@ def _free(main: HtmlElement | None) -> None:
 
     "meta" of a recipe, "rating-scale" and "options" are content; a part named as a menu or a footer is, keeps its name.
     """
-    for element in (
-        () if main is None else main.iterdescendants("div", "li", "ol", "p", "section", "span", "table", "td", "ul")
-    ):
+    parts = ("div", "li", "ol", "p", "section", "span", "table", "td", "ul")
+    for element in () if main is None else main.iterdescendants(*parts):
         for name in ("class", "id"):
-            if (
-                name in element.attrib
-                and not _BESIDE.search(element.attrib[name])
-                and not _SHED.search(element.attrib[name])
-            ):
+            given = element.attrib.get(name, "")
+            if given and not _BESIDE.search(given) and not _SHED.search(given):
                 del element.attrib[name]
 
 
 def _free_lists(tree: HtmlElement, *, is_plain: bool) -> None:
     """Take the links off the lists of the main part that a heading or a lead-in names, in place: they look like menus."""
-    for entries in tree.iter("ul", "ol"):
+    for entries in tree.iter("dl", "ol", "ul"):
         above = entries.getprevious()
-        is_named = above is not None and (above.tag in _HEADINGS or _words(above).endswith(":"))
+        is_named = above is not None and (
+            above.tag in (("dt",) if entries.tag == "dl" else _HEADINGS) or _words(above).endswith(":")
+        )
         around = [*entries.iterancestors()] if is_named else []
         is_inside = is_plain or any(each.tag in ("main", "article") or each.get("role") == "main" for each in around)
         if is_named and is_inside and not any(map(_is_beside, around)):
@@ -699,9 +752,8 @@ def _append_run(element: HtmlElement, run: HtmlElement) -> None:
         element.append(run)
 
 
-_IN_CODE = frozenset(
-    ["a", "b", "code", "del", "em", "i", "s", "strong"]
-)  # in code, the extraction moves them to its front
+# In code, the extraction moves them to its front.
+_IN_CODE = frozenset(["a", "b", "code", "del", "em", "i", "s", "strong"])
 _INSIDE = frozenset(["a", "b", "br", "code", "del", "em", "i", "img", "s", "strong", "sub", "sup"])
 _MAIN = "//main[not(ancestor::main)] | //*[@role='main'][not(self::main or ancestor::*[@role='main'] or .//main)]"
 _BESIDE = re.compile(
@@ -786,13 +838,15 @@ def _join_terms(entries: HtmlElement) -> None:
         if tag == "dt":
             terms = list(parts)
             continue
-        for part in parts:
+        definitions = list(parts)
+        for part in [each for each in definitions if _words(each) or len(each)] or definitions[
+            :1
+        ]:  # RFCs add empty ones
             if terms:
-                part.text = f"{', '.join(map(_words, terms))}: {(part.text or '').lstrip()}"
+                part.text = f"{', '.join(map(_words, terms)).rstrip(' :')}: {(part.text or '').lstrip()}"
             items.append(part)
         terms = []
-    for part in list(entries):
-        entries.remove(part)
+    del entries[:]
     entries.tag = "ul"
     for part in (*items, *terms):
         part.tag = "li"
@@ -811,8 +865,7 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
         return
     grid = Grid([list(map(_cell, row)) for row in cells], produced=produced)
     captions = [*map(_words, table.iterchildren("caption")), *grid.captions]
-    for child in list(table):
-        table.remove(child)
+    del table[:]
     table.text = None
     head = [builder.TR(*(builder.TH(text or _EMPTY) for text in grid.head))] if grid.rows else []
     table.extend([*head, *(builder.TR(*(builder.TD(f"{text}{_EMPTY}") for text in row)) for row in grid.rows)])
@@ -864,11 +917,8 @@ _BOLD_STYLE = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
 
 def _reshape(tree: HtmlElement) -> None:
     """Take frames away, nest lists, and make headings of bold lines above text, in place. Takes time linear in the page."""
-    for box in tree.iter("div"):  # of DocBook, between paragraphs
-        if box.get("class") == "sidebar" and any(
-            "title" in child.get("class", "") for child in box.iterchildren("div", "p")
-        ):
-            del box.attrib["class"]
+    for child in tree.xpath("//div[@class='sidebar']/*[self::div or self::p][contains(@class, 'title')]"):
+        child.getparent().attrib.pop("class", None)  # of DocBook, between paragraphs
     for table in list(tree.iter("table")):
         if _is_frame(table):
             for each in (table, *_own(table)):
@@ -876,12 +926,14 @@ def _reshape(tree: HtmlElement) -> None:
     for entries in list(tree.iter("ol", "ul")):
         _nest(entries)
     bold = {name for style in tree.iter("style") for name in _BOLD_CLASS.findall(style.text or "")}
-    level = 1
+    level = 0
     for element in list(tree.iter("p", *_HEADINGS)):
+        if element.tag == "p" and not level and {"MsoTitle", "title"} & {*str(element.get("class", "")).split()}:
+            element.tag = "h1"
         if element.tag != "p":
             level = int(element.tag[1])
         elif _is_bold_title(element, bold):
-            element.tag = f"h{min(level + 1, _LEVELS)}"
+            element.tag = f"h{min((level or 1) + 1, _LEVELS)}"
 
 
 def _is_bold(element: HtmlElement, bold: set[str] | frozenset[str] = frozenset()) -> bool:
@@ -1006,9 +1058,8 @@ def _mark_facts(tree: HtmlElement) -> list[tuple[str, str]]:
         value = " ".join(filter(None, (str(element.get("name", "")), *about)))
         if not shown or any(each.tag == "ix:header" for each in element.iterancestors()):
             continue
-        facts.append(
-            (shown, f"{shown} is {', '.join(filter(None, (value, contexts.get(str(element.get('contextref'))))))}")
-        )
+        value = ", ".join(filter(None, (value, contexts.get(str(element.get("contextref"))))))
+        facts.append((shown, f"{shown} is {value}"))
         mark = "".join(chr(_MARK + digit) for digit in divmod(len(facts) - 1, _BASE))
         if len(element):
             element[-1].tail = f"{(element[-1].tail or '').rstrip()}{mark}"

@@ -391,6 +391,7 @@ def _json(origin: Origin, text: Text) -> _Values:
 
 
 # The name of the writer, the time and the text of a message, as Telegram, Facebook and Slack export them.
+_SLACK = re.compile(r"<[@#!]?([^<>|\s]{1,500})(?:\|([^<>]{1,300}))?>")  # "<@U02>", "<https://example.org|the list>"
 _CHATS = (("from", "date", "text"), ("sender_name", "timestamp_ms", "content"), ("user", "ts", "text"))
 
 
@@ -406,12 +407,18 @@ def _chat(origin: Origin, value: object, warnings: tuple[str, ...]) -> Document 
         return None
     unread = Unread()
     lines: list[tuple[str, str]] = []
+    profiles = [(str(entry.get("user")), entry.get("user_profile")) for entry in entries]
+    people = {
+        each: str(profile["real_name"])
+        for each, profile in profiles
+        if isinstance(profile, dict) and profile.get("real_name")
+    }
     for entry in entries:
-        profile = entry.get("user_profile")
-        writer = (profile.get("real_name") if isinstance(profile, dict) else "") or entry.get(names[0]) or "?"
+        writer = people.get(str(entry.get(names[0]))) or entry.get(names[0]) or "?"
         parts = entry.get(names[2]) or ""
         parts = parts if isinstance(parts, list) else [parts]
         text = cell_text("".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts))
+        text = _SLACK.sub(lambda mark: mark[2] or people.get(mark[1], mark[1]), text) if names[0] == "user" else text
         if text:
             when = _instant(str(entry.get(names[1]) or ""))
             lines.append((when, f"[{when}] {cell_text(writer)}: {text}"))
@@ -836,6 +843,9 @@ class _TomlPlaces:
 
 _ABOUT_FILE = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "dtd-version"))
 _MARKUP = re.compile(r"<[a-zA-Z!/][^<>]*>")
+_BREAKING = re.compile(
+    r"<(?!/?(?:a|abbr|b|code|del|em|font|i|ins|mark|s|small|span|strong|su[bp]|u)\b)[a-zA-Z!/][^<>]*>"
+)
 _TITLED = ("title", "name", "label")
 
 
@@ -861,7 +871,7 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     data = read_bounded(origin, stream, limit=options.max_bytes)
     root = parsed(origin, data, extra="xml")
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
-    remarks, unread = _Comments(), Unread()
+    remarks, unread = _Comments(), Unread(["encoded data"] * len(root.findall(".//*[@encoding='base64']")))
     for text in (str(node.text or "") for node in nodes if not isinstance(node.tag, str)):
         if _MARKUP.search(text):
             unread["element in a comment"] += 1
@@ -894,6 +904,8 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
 def _value_of(element: Element) -> dict[str, object]:
     """The attributes of an element, its text with the empty name, and the values of the elements in it."""
     value: dict[str, object] = {}
+    if element.get("encoding") == "base64":
+        return value
     names = (str(name).rpartition("}")[2] for name in element.attrib)
     value |= {
         name: str(given) for name, given in zip(names, element.attrib.values(), strict=True) if name not in _ABOUT_FILE
@@ -932,7 +944,9 @@ def _without_markup(text: str) -> str:
     if _MARKUP.search(text):
         from lxml import html
 
-        text = "".join(map(str, html.fragment_fromstring(_MARKUP.sub(r" \g<0>", text), create_parent=True).itertext()))
+        text = "".join(
+            map(str, html.fragment_fromstring(_BREAKING.sub(r" \g<0>", text), create_parent=True).itertext())
+        )
     return " ".join(clean(text).split())
 
 

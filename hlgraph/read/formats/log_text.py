@@ -17,6 +17,7 @@ import msgspec
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin, clean_title, decode
+from hlgraph.read.formats._blocks import with_turns
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.markdown import with_definitions, with_drawn_tables
 from hlgraph.read.options import ReadOptions
@@ -50,6 +51,8 @@ _FEWEST_PAGES, _WIDEST = 3, 120  # characters at the end of a page in which its 
 _NUMBERED = re.compile(r"(?i:\bpage \d{1,4}\]?|\n\s*-? ?\d{1,4} ?-?)\Z")
 _BEGINNING, _MOST_ABOVE = 4000, 12  # characters, and blocks above the title
 _CENTRED, _LONGEST_TITLE = 8, 120  # blanks before a title, and its characters
+_PART = re.compile(r"\d|§|[A-Z][a-z]+ \d")
+_CLIPPING = re.compile(r"^(\S[^\n]*)\n- ([^\n|]*\|[^\n]*)\n\n?([^\n]*)\n={10}$\n?", re.MULTILINE)  # of a Kindle
 _HEAD = 400  # characters of a line that are searched for its instant and its level
 _LEAST_STARTS = 0.1  # share of the lines that begin at the margin
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "asctime", "eventTime")
@@ -80,7 +83,11 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    text = with_definitions(with_drawn_tables(_with_bullets(_without_pages(text))))
+    text, count = _CLIPPING.subn(r"## \1\n\n\3 (\2)\n\n", text)
+    text = f"# {clean_title(origin.stem)}\n\n{text}" if count else text
+    if "\u200e[" in text:  # marks of direction in a chat of WhatsApp
+        text = text.replace("\u200e", "")
+    text = with_turns(with_definitions(with_drawn_tables(_with_bullets(_without_pages(text)))))
     return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
 
 
@@ -122,7 +129,7 @@ def _with_bullets(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """The heading or the centred line above the first sentence, or the first line if the text below it is indented."""
+    """The heading or the centred line above the first sentence, or the first line in capitals or above indented text."""
     text = text[: _BEGINNING if not text.startswith("---") else 0]  # no front matter
     title, above = "", 0
     for number, block in enumerate(blocks(text)):
@@ -133,8 +140,10 @@ def _title(text: str) -> str:
             and (above >= _CENTRED or (number == 1 and column != above))
         ):
             return title
+        if number == 1 and block.is_loose and title.isupper() and " " in title and title[0].isalpha():
+            return title
         if block.kind is BlockKind.HEADING:
-            is_part = text[block.start : block.end] == block.title and block.title[:1].isdigit()  # "1. Deposit"
+            is_part = text[block.start : block.end] == block.title and _PART.match(block.title)  # "1. Deposit"
             return "" if is_part else clean_title(plain(block.title))
         title, above = clean_title(text[block.start : block.end]), column
         if number > _MOST_ABOVE or title[-1] == ".":

@@ -55,7 +55,8 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
     front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
-    text = with_definitions(with_drawn_tables(shown(whole[match.end() :] if match and front is not None else whole)))
+    text = without_note_marks(whole[match.end() :] if match and front is not None else whole)
+    text = with_definitions(with_drawn_tables(shown(text)))
     if not text.strip():
         raise ReadError(origin.uri, "is empty: there is no text after its front matter")
     try:
@@ -70,6 +71,44 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
         metadata=metadata,
         warnings=(*warnings, *flaws),
     )
+
+
+# Marks of programs for notes: Obsidian, Logseq, Notion, Roam.
+_QUERY = re.compile(
+    r"^ {0,3}(```|~~~)(?:dataview|tasks|query)\b.*\n(?:(?! {0,3}\1).*\n)*+ {0,3}\1[ \t]*$", re.MULTILINE
+)
+_UNSHOWN = re.compile(
+    r"%%[^%\n]{1,999}%%|\(\([0-9a-f-]{36}\)\)|(?:^[ \t]*- )?\{\{(?:query|embed|renderer)\b[^\n{}]{0,500}\}\}"
+    r"|^[ \t]*</?aside>[ \t]*$|(?<=\S) \^[a-zA-Z][\w-]{0,40}$|^[ \t]*(?:collapsed|id):: .*$"
+    r"|^[ \t]*(?::LOGBOOK:|CLOCK: |:END:).*$|(?<=^- )#{1,6} |(?<=\t- )#{1,6} "
+    r"|!\[\[[^\[\]\n]{1,200}\.(?i:gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]*)?\]\]",
+    re.MULTILINE,
+)
+_WIKI_LINK = re.compile(r"!?\[\[(?=\S)(?:[^\[\]\n|\\]{1,300}\\?\|)?([^\[\]\n|]{1,300})\]\](?!\()")
+_INLINE_FIELD = re.compile(r"\[(\w[\w -]{0,30}:): ([^\[\]\n]{1,200})\]|^(\w[\w -]{0,30}:): (?=\S)", re.MULTILINE)
+_BOX_TITLE = re.compile(r"^(> ?\[!\w+\])[-+]?[ \t]++(.*[^\s:.!?])[ \t]*$", re.MULTILINE)
+_BRIGHT = re.compile(r"(?<![=\w])==(?=[^\s=])([^=\n]{1,300})(?<=\S)==(?![=\w])")
+
+
+def without_note_marks(text: str) -> str:
+    """A text whose links between notes show their words, without queries, comments and ids. Code stays as it is.
+
+    Examples
+    --------
+    >>> without_note_marks("rate:: 4\\nThe [[Old weir#Crest|crest]] is ==high==. %%ask%% ^a1")
+    '- rate: 4\\nThe crest is high. '
+    """
+    text = _QUERY.sub("", text)
+    parts: list[str] = []
+    at = 0
+    for code in (*_CODE.finditer(text), None):
+        part = _UNSHOWN.sub("", text[at : code.start() if code else None])
+        part = _WIKI_LINK.sub(lambda link: link[1].replace("#", " > "), part)
+        part = _INLINE_FIELD.sub(lambda field: f"{field[1]} {field[2]}" if field[1] else f"- {field[3]} ", part)
+        part = _BOX_TITLE.sub(r"\1 \2:", part)
+        parts += [_BRIGHT.sub(r"\1", part), code[0] if code else ""]
+        at = code.end() if code else at
+    return "".join(parts)
 
 
 class _FrontMatter(yaml.SafeLoader):

@@ -165,13 +165,19 @@ def _properties(flow: Flow, root: Element | None) -> tuple[str, dict[str, Metada
     return given_title(clean_title(values["title"])), given_properties(metadata)
 
 
+_HEAD = "bold"  # the mark of a cell in bold
+
+
 def _mark_headings(body: Element, *roots: Element | None) -> str:
     """Mark the paragraphs that are headings, of the style Title or in bold above other text, and definitions; the first title."""
     styles = {attribute(each, "name"): each for root in roots if root is not None for each in below(root, "style")}
     title, level = "", 1
+    for cell in below(body, "table-cell"):
+        if {*_weights(cell, styles, is_bold=False)} == {True}:
+            cell.set(_HEAD, "")
     for parent in (body, *below(body, "section")):
         elements = [each for each in parent if tag_of(each) in ("h", "list", "p", "section", "table")]
-        is_bold = [all(weights := [*_weights(each, styles, is_bold=False)]) and bool(weights) for each in elements]
+        is_bold = [{*_weights(each, styles, is_bold=False)} == {True} for each in elements]
         for at, element in enumerate(elements):
             text = "".join(map(str, element.itertext())).strip()
             named = {name for name, _ in _parents(element, styles)}
@@ -338,7 +344,7 @@ def _cells(flow: Flow, row: Element, *, is_head: bool) -> Iterator[Cell]:
             if text:
                 flow.produced.add_cells(repeated - 1)
                 for number in range(repeated):
-                    yield Cell(text, width, height, is_head=is_head, column=at + number)
+                    yield Cell(text, width, height, is_head=is_head or _HEAD in cell.attrib, column=at + number)
         at += repeated
 
 

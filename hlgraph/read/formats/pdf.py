@@ -37,6 +37,10 @@ _MOST_LOST = 0.005  # of the characters of a page
 _MOST_PARENTS = 32
 _MOST_FORMS = 10_000  # drawn on a page, with those in forms: bounds the time that it takes
 _DRAWS = re.compile(rb"/([^\s/\[\]<>(){}%]{1,127})\s+Do\b")
+_PRINTED_FROM = re.compile(
+    r"^((?:https?|file)://\S+) \d{1,3}/\d{1,3}$", re.MULTILINE
+)  # below a page that a browser printed
+_PRINTED_AT = re.compile(r"^\d{1,4}[-/.]\d\d?[-/.]\d{2,4}, \d\d?:\d\d(?: [AP]M)?(?: .*)?$\n?", re.MULTILINE)  # above it
 _NO_HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _NO_COMMENTS = ("/Link", "/Popup")
@@ -107,6 +111,8 @@ def _pages(reader: PdfReader, data: bytes, *, count: int, produced: Produced) ->
             if _xobjects(page) and _count_forms(page, _content(page), forms) > _MOST_FORMS:
                 raise refused(produced.origin, f"drawn forms on page {index + 1}", limit=_MOST_FORMS)
             text = _page(texts, index) if texts else _without_breaks(page.extract_text())
+            if _PRINTED_FROM.search(text):
+                text = _PRINTED_AT.sub("", _PRINTED_FROM.sub("" if index else r"\n\1", text)).strip()
             if not text:
                 _content(page)  # raises an error if it is damaged, of which pdfium says nothing
             lines, count_here = _entries(page) if texts is None or texts.has_notes(index) else ([], 0)

@@ -27,6 +27,7 @@ _TIMING = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}.*")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,200})>")
 _TAG = re.compile(r"<[^<>\n]{0,500}>|\{\\[^{}\n]{0,200}\}")
 _NAMED = re.compile(r"(?:>>\s*)?([A-Z][\w.'’ -]{0,38}[\w.]):\s+(?=\S)")
+_FULL_NAME = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z\d][\w.'’-]*){1,3}")
 _DASH = re.compile(r"^\s*(?:[-–—]|>>+)\s*(?=\S)")
 _SOUND = re.compile(r"(?:<[^<>]*>|\{[^{}]*\})?\s*[♪♫].*")  # music, which has no speaker
 _PAUSE = 4.0  # seconds
@@ -157,11 +158,17 @@ def _cues(block: list[str], unread: Unread) -> Iterator[Cue]:
 
 
 def _without_labels(cues: list[Cue]) -> list[Cue]:
-    """The cues with the speaker in the text where it is no name: not in capitals, and before one colon of the file only."""
+    """The cues with the speaker in the text where it is no name: not in capitals, and before one colon of the file only.
+
+    Beside other names, two words with capitals are one, too.
+    """
     names = Counter(cue.speaker for cue in cues if cue.is_guess)
+    has_names = any(count > 1 for count in names.values())
     return [
         cue._replace(speaker="", text=f"{cue.speaker}: {cue.text}")
-        if cue.is_guess and names[cue.speaker] == 1 and not cue.speaker.isupper()
+        if cue.is_guess
+        and names[cue.speaker] == 1
+        and not (cue.speaker.isupper() or (has_names and _FULL_NAME.fullmatch(cue.speaker)))
         else cue
         for cue in cues
     ]

@@ -897,3 +897,22 @@ def test_a_version_that_was_taken_back_stands_before_its_changes() -> None:
 
 def test_a_colon_behind_the_mark_of_a_note_stays_and_goes_where_the_note_begins() -> None:
     assert texts("Not supported[^1]: Windows.\n\n[^1]: Since 0.4.") == ["Not supported: Windows.", "Since 0.4."]
+
+
+def test_ticked_answers_below_a_question_answer_it() -> None:
+    form = (
+        "1. How good is it? (5 = very)\n\n☐ 1   ☐ 2   ☒ 4   ☐ 5\n\n2. Is it red?\n\n☒ Yes   ☐ No\n\n3. Which days?\n\n"
+        "☒ Monday\n\n☐ Friday\n\n4. Remarks: none."
+    )
+    assert texts(form) == [
+        "How good is it? (5 = very) 4",
+        "Is it red? Yes",
+        "Which days? ☒ Monday",
+        "Which days? ☐ Friday",
+        "Remarks: none.",
+    ]
+
+
+def test_code_below_a_table_is_not_led_by_what_leads_the_table() -> None:
+    text = "Output:\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nrun it\n```"
+    assert texts(text)[-1] == "run it"

@@ -541,3 +541,24 @@ def test_a_definition_rests_on_its_term(tmp_path: Path) -> None:
         word.add_paragraph(term, style="Definition Term")
         word.add_paragraph(text, style="Definition")
     assert text_of(tmp_path / "a.docx", word) == "Pump\n\n  Moves water.\n\nValve\n\n  Stops it."
+
+
+def test_a_transcript_has_who_speaks_in_the_line_of_the_words(tmp_path: Path) -> None:
+    word = docx.Document()
+    for name, time, says in (("Ada Bell", "0:03", "It runs."), ("Bo Lind", "0:11", "Good.")):
+        paragraph = word.add_paragraph()
+        paragraph.add_run(name).bold = True
+        paragraph.add_run(f"   {time}").add_break()
+        paragraph.add_run(says)
+    assert text_of(tmp_path / "a.docx", word) == "[0:03] Ada Bell: It runs.\n\n[0:11] Bo Lind: Good."
+
+
+def test_a_row_of_the_style_table_heading_is_a_header(tmp_path: Path) -> None:
+    word = docx.Document()
+    style = word.styles.add_style("Table Heading", WD_STYLE_TYPE.PARAGRAPH)
+    table = word.add_table(0, 3)
+    for row in (("Item", "1–99", "100+"), ("Brick", "3.40", "3.20"), ("Clay", "0.90", "0.80")):
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+            cell.paragraphs[0].style = style if row[0] == "Item" else None
+    assert text_of(tmp_path / "a.docx", word).splitlines()[0] == "| Item | 1–99 | 100+ |"

@@ -499,3 +499,65 @@ def test_hidden_html_of_markdown_is_left_out_and_narrow_tables_get_bars(
 ) -> None:
     found = document(given(tmp_path / "a.md", written.encode()))
     assert (found.text, found.title) == (text, title)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("A [[Weir]] of [[People#Ada|Ada]] and [[Old weir#Crest]].", "A Weir of Ada and Old weir > Crest."),
+        ("It is ==high==. %%ask%%\n![[crest.png|400]]", "It is high. \n"),
+        (
+            "built:: [[1974]]\nowner:: Port\n\nLevel [level:: 1.86 m] ^a1",
+            "- built: 1974\n- owner: Port\n\nLevel level: 1.86 m",
+        ),
+        ("- ## Work\n  id:: 6632\n\t- It runs.\n\t- {{query (todo)}}", "- Work\n\n\t- It runs.\n"),
+        ("> [!note]- Older notes\n> It was red.", "> [!note] Older notes:\n> It was red."),
+        ("<aside>\nCool it.\n\n</aside>", "\nCool it.\n\n"),
+        ("```dataview\nTABLE a\n```\nIt runs.", "\nIt runs."),
+        ("| a | b |\n|---|---|\n| [[x\\|y]] | `[[z]]` |", "| a | b |\n|---|---|\n| y | `[[z]]` |"),
+        ("[[1]](https://a.example) a == b, C::d ~~~\n```\nx:: [[y]]\n```", None),
+    ],
+)
+def test_marks_of_programs_for_notes_are_not_read(written: str, text: str | None, tmp_path: Path) -> None:
+    assert document(given(tmp_path / "a.md", written.encode())).text == (written if text is None else text)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (
+            "Ada Bell  00:02\nIt runs.\n\nBo Lind  1:04:09\nGood.",
+            "[00:02] Ada Bell: It runs.\n\n[1:04:09] Bo Lind: Good.",
+        ),
+        ("Holm 6:10\nDunmarsh 6:24\nElm 6:40\nIt ends.", None),  # a timetable
+        ("Lunch 12:30\nin the hall\n\nCoffee 15:00\nin the yard", None),  # a programme
+        ("\u200e[04.03.25, 09:17:10] Ada: \u200eimage", "[04.03.25, 09:17:10] Ada: image"),
+        (
+            "Tides (Tarr)\n- Your Highlight on page 7 | Added on 5 March\n\nIt is high.\n==========\n",
+            "# a\n\n## Tides (Tarr)\n\nIt is high. (Your Highlight on page 7 | Added on 5 March)\n\n",
+        ),
+    ],
+)
+def test_transcripts_chats_and_clippings_say_whose_words_they_are(
+    written: str, text: str | None, tmp_path: Path
+) -> None:
+    assert document(given(tmp_path / "a.txt", written.encode())).text == (written if text is None else text)
+
+
+def test_the_second_sentence_of_a_turn_has_its_speaker(tmp_path: Path) -> None:
+    text = document(given(tmp_path / "a.txt", b"Ada Bell 0:02\nIt runs. It is red.\n\nBo Lind 0:09\nGood.")).text
+    assert [unit.text for unit in units(text, ())] == [
+        "[0:02] Ada Bell: It runs.",
+        "Ada Bell: It is red.",
+        "[0:09] Bo Lind: Good.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "title"), [("LEASE AGREEMENT", "LEASE AGREEMENT"), ("NAME", "a"), ("Lease of a shed", "a")]
+)
+def test_a_first_line_in_capitals_titles_a_text_and_no_paragraph_with_a_sign_does(
+    first: str, title: str, tmp_path: Path
+) -> None:
+    text = f"{first}\n\nbetween us and you\n\n§ 1 Object\n\nThe shed is let.\n\n§ 2 Rent\n\nIt is free.\n"
+    assert document(given(tmp_path / "a.txt", text.encode())).title == title

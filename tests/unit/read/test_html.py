@@ -626,3 +626,105 @@ def test_lines_and_cells_that_name_a_format_or_a_service_are_read_and_pictures_a
     lines = [line.strip() for line in found.text.splitlines()]
     assert [each for each in ("- PDF", "- Print", "## Mail", "E-Mail", *rows) if each not in lines] == []
     assert not {"Back", "[!]"} & set(re.split(r"[|\n ]", found.text))
+
+
+LONG = f"<p>{PARAGRAPH}</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (
+            "<ul><li><strong>Place</strong><br>Sarn</li><li>4 Quay<br>Holm</li></ul>",
+            ["- **Place**: Sarn", "- 4 Quay Holm"],
+        ),
+        ("<dl><dt>Since:</dt><dd>2.0</dd><dd></dd><dt>Alone</dt><dd></dd></dl>", ["- Since: 2.0", "- Alone:"]),
+        ("<ul><li><section><h2>Parts</h2><p>Two rings.</p></section></li></ul>", ["## Parts", "Two rings."]),
+        ("<div><label>Linux</label><label>Mac</label><p>It is free.</p></div>", ["Linux Mac", "It is free."]),
+        (
+            "<h2>Help</h2><p>Ask us.</p><div><button aria-expanded=false>Does it cost?</button>"
+            "<div style='display:none'><p>Nothing at all.</p></div></div>",
+            ["#### Does it cost?", "Nothing at all."],
+        ),
+    ],
+)
+def test_names_parts_and_answers_of_pages_keep_their_words_apart(tmp_path: Path, body: str, lines: list[str]) -> None:
+    found = only(tmp_path / "p.html", f"<html><body><main><h1>Pumps</h1>{LONG}{body}</main></body></html>")
+    assert isinstance(found, Document)
+    shown = [line.strip() for line in found.text.splitlines()]
+    assert [line for line in lines if line not in shown] == []
+
+
+def test_bookmarks_stand_below_their_folders(tmp_path: Path) -> None:
+    page = (
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n<DT><H3>Pumps</H3>\n<DL><p>\n"
+        "<DT><A HREF='https://a.example'>How seals last</A>\n<DD>With figures.\n<DT><A HREF='https://b.example'>Rings</A>\n"
+        "</DL><p>\n</DL><p>\n"
+    )
+    found = only(tmp_path / "b.html", page)
+    assert isinstance(found, Document)
+    assert " ".join(found.text.split()) == "# Bookmarks ### Pumps - How seals last: With figures. - Rings"
+
+
+def test_a_published_sheet_has_its_own_header_and_no_letters_of_columns(tmp_path: Path) -> None:
+    rows = (("Route", "Adult (€)"), ("Holm", "4.50"), ("Elm", "7.00"))
+    head = "<thead><tr><th></th><th>A</th><th>B</th></tr></thead>"
+    body = "".join(
+        f"<tr><th><div>{at}</div></th><td>{one}</td><td>{two}</td></tr>" for at, (one, two) in enumerate(rows, 1)
+    )
+    sheet = f"<div id=0 style='display:none'><div><table class=waffle>{head}<tbody>{body}</tbody></table></div></div>"
+    found = only(tmp_path / "s.html", f"<html><body>{sheet}<div id=footer>Report Abuse</div></body></html>")
+    assert isinstance(found, Document)
+    assert [line.strip() for line in found.text.splitlines()] == [
+        "| Route | Adult (€) |",
+        "|---|---|",
+        "| Holm | 4.50 |",
+        "| Elm | 7.00 |",
+    ]
+
+
+@pytest.mark.parametrize("name", ["title", "MsoTitle"])
+def test_a_paragraph_of_the_style_title_is_the_title_of_a_page(tmp_path: Path, name: str) -> None:
+    body = f"<p class='c1 {name}'>Moving the archive</p><h1>Dates</h1>{LONG}<p class='{name}'>No title</p>{LONG}"
+    found = only(tmp_path / "p.html", f"<html><body>{body}</body></html>")
+    assert isinstance(found, Document)
+    assert found.title == "Moving the archive"
+    assert [line for line in found.text.splitlines() if line.startswith("#")] == ["# Moving the archive", "# Dates"]
+
+
+def test_lists_of_a_page_that_word_saved_filtered_have_marks(tmp_path: Path) -> None:
+    mark = "<span style='font-family:Symbol'>·<span style='font:7.0pt \"Times New Roman\"'>&nbsp; </span></span>"
+    items = "".join(f"<p class=MsoListParagraphCxSp{at}>{mark}{at} dog</p>" for at in ("First", "Last"))
+    found = only(tmp_path / "p.html", f"<html><body>{LONG}{items}{LONG}</body></html>")
+    assert isinstance(found, Document)
+    assert "- First dog\n- Last dog\n" in found.text
+
+
+def test_messages_of_telegram_and_discord_have_their_writers(tmp_path: Path) -> None:
+    def message(time: str, name: str, text: str) -> str:
+        who = f"<div class=from_name>{name} </div><div class='reply_to details'>In reply to this</div>" if name else ""
+        date = f"<div class='pull_right date details' title='04.03.2025 {time}:00 UTC+01:00'>{time}</div>"
+        picture = "<div class='pull_left userpic_wrap'><div class=initials>AB</div></div>" if name else ""
+        return (
+            f"<div class='message default'>{picture}<div class=body>{date}{who}<div class=text>{text}</div></div></div>"
+        )
+
+    told = (("09:15", "Ada Falk", "It runs.<br>Again."), ("09:16", "", "Good."), ("09:18", "Bo Lind", "I come."))
+    found = only(tmp_path / "m.html", f"<html><body>{''.join(message(*each) for each in told)}</body></html>")
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == [
+        "[04.03.2025 09:15] Ada Falk: It runs.",
+        "Again.",
+        "[04.03.2025 09:16] Ada Falk: Good.",
+        "[04.03.2025 09:18] Bo Lind: I come.",
+    ]
+    parts = "".join(
+        f"<div><span>{name}</span> <span><a href='#1'>04/03/2025 09:15</a></span><div>{text}</div></div>"
+        for name, text in (("Ada Falk", "It runs."), ("Bo Lind", "I come."))
+    )
+    found = only(tmp_path / "d.html", f"<html><body>{parts}</body></html>")
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == [
+        "[04/03/2025 09:15] Ada Falk: It runs.",
+        "[04/03/2025 09:15] Bo Lind: I come.",
+    ]

@@ -1198,3 +1198,27 @@ def test_arguments_of_unknown_macros_of_latex_are_apart_and_a_letter_has_its_par
     assert found.metadata["author"] == "Ruth Velden"
     [found] = documents(given(tmp_path, "latex", f"\\name{{Emil}}{{Gast}}\\begin{{document}}{lines}\\end{{document}}"))
     assert found.metadata["author"] == "Emil Gast"
+
+
+def test_a_full_name_before_one_colon_is_a_speaker_beside_others(tmp_path: Path) -> None:
+    cues = ("Ada Bell: It runs.", "Ada Bell: It is red.", "Bo Lind: Who says so?", "Note: it is late.")
+    text = "WEBVTT\n\n" + "\n\n".join(f"00:00:0{at}.000 --> 00:00:0{at}.900\n{cue}" for at, cue in enumerate(cues))
+    [found] = documents(given(tmp_path, "vtt", text))
+    assert found.metadata["speaker"] == ("Ada Bell", "Bo Lind")
+    assert found.text == "Ada Bell: It runs. It is red.\n\nBo Lind: Who says so? Note: it is late."
+
+
+def test_a_bold_row_of_an_odt_is_a_header(tmp_path: Path) -> None:
+    rows = (("Item", "1–99", "100+"), ("Brick", "3.40", "3.20"), ("Clay", "0.90", "0.80"))
+    cells = "".join(
+        "<table:table-row>"
+        + "".join(
+            f"<table:table-cell><text:p text:style-name='{at}'>{text}</text:p></table:table-cell>" for text in row
+        )
+        + "</table:table-row>"
+        for at, row in zip(("Head", "Body", "Body"), rows, strict=True)
+    )
+    bold = "<style:style style:name='Head' style:family='paragraph'><style:text-properties fo:font-weight='bold'/></style:style>"
+    data = open_file(f"<office:text><table:table>{cells}</table:table></office:text>", bold)
+    [found] = documents(given(tmp_path, "odt", data))
+    assert found.text.splitlines()[0] == "| Item | 1–99 | 100+ |"

@@ -1020,3 +1020,31 @@ def test_a_bold_header_above_numbers_that_are_flush_at_their_ends_names_all_rows
     assert isinstance(found, Document)
     assert found.text.splitlines()[0] == "| Date Description | Debit | Credit | Balance |"
     assert found.text.splitlines()[-1] == "| 15.03. Salary |  | 2,310.00 | 2,870.00 |"
+
+
+def test_sums_below_the_items_of_an_invoice_are_no_items(tmp_path: Path) -> None:
+    rows = (
+        ((60, "Description"), (300, "Qty"), (380, "Unit price"), (460, "Amount")),
+        ((60, "Fire bricks"), (300, "1200"), (380, "3.20 EUR"), (460, "3,840.00")),
+        ((60, "Mortar"), (300, "40"), (380, "11.50 EUR"), (460, "460.00")),
+        ((380, "Subtotal"), (460, "4,300.00")),
+        ((330, "Total to pay"), (460, "4,300.00")),
+    )
+    (tmp_path / "a.pdf").write_bytes(placed(*rows))
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    assert found.text.splitlines()[-2:] == ["| Subtotal |  |  | 4,300.00 |", "| Total to pay |  |  | 4,300.00 |"]
+
+
+def test_what_a_browser_prints_around_a_page_is_not_read(tmp_path: Path) -> None:
+    pages = [
+        f"11/30/26, 8:44 AM   Lease agreement\nThe shed is let to the {name} on 3/4/25, 8:00 AM.\nhttps://a.example/x {at}/2"
+        for at, name in enumerate(("lessee", "lessor"), 1)
+    ]
+    (tmp_path / "a.pdf").write_bytes(pdf(pages))
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == [
+        "The shed is let to the lessee on 3/4/25, 8:00 AM.",
+        "https://a.example/x\n\f\nThe shed is let to the lessor on 3/4/25, 8:00 AM.",
+    ]

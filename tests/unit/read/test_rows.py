@@ -488,3 +488,38 @@ def test_lines_without_a_delimiter_above_a_table_leave_it_its_own(above: str, tm
     assert document.text.startswith(above[:12])
     assert "| Meter | Building | Reading | Date |" in document.text
     assert "| 4711 | Town hall | 12.345,6 | 31.01.2024 |" in document.text
+
+
+def test_a_row_without_a_text_has_its_description_or_its_title_as_text(tmp_path: Path) -> None:
+    rows = [
+        {"title": "One", "body": "It runs."},
+        {"title": "Two", "body": None},
+        {"title": "Three", "summary": "Red.", "body": ""},
+    ]
+    documents, failures = run(tmp_path / "a.json", json.dumps(rows))
+    assert [(each.title, each.text) for each in documents] == [("One", "It runs."), ("Two", "Two"), ("Three", "Red.")]
+    assert not failures
+    documents, failures = run(tmp_path / "a.json", json.dumps(rows), mapping={"text": "body"})
+    assert (len(documents), len(failures)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("head", "labels"),
+    [
+        (
+            "Id,How old?,,Which?,\n,Response,Other,Crane,Dock\n",
+            "| Id | How old? | How old? Other | Which? Crane | Which? Dock |",
+        ),
+        (
+            'A,B,C,D,E\nId,How old?,Other,Crane,Dock\n"{""ImportId"":""a""}",x,x,x,x\n',
+            "| Id | How old? | Other | Crane | Dock |",
+        ),
+        ("Id,How old?,,Which?,\n", None),  # one line
+    ],
+)
+def test_a_survey_has_the_lines_of_its_header_in_its_labels(head: str, labels: str | None, tmp_path: Path) -> None:
+    [found], failures = run(tmp_path / "a.csv", f"{head}7,5 years,,Crane,\n8,,New,,Dock\n")
+    lines = found.text.splitlines()
+    assert lines[0] == labels or labels is None
+    assert lines[2:] == ["| 7 | 5 years |  | Crane |  |", "| 8 |  | New |  | Dock |"]
+    assert not failures

@@ -722,3 +722,27 @@ def test_messages_of_an_exported_chat_have_their_writers_and_times(chat: object,
     assert found.title == ("Boats" if isinstance(chat, dict) else "a")
     given = list(read([str(tmp_path / "a.json")], ReadOptions(mapping={"text": "text", "title": "date"})))
     assert all(isinstance(item, ReadFailure) or item.text != found.text for item in given)
+
+
+def test_names_and_links_in_messages_of_slack_are_words(tmp_path: Path) -> None:
+    chat = [
+        {
+            "user": "U1",
+            "ts": "1714723200.0",
+            "text": "<@U2> see <https://a.example|the list>",
+            "user_profile": {"real_name": "Ada"},
+        },
+        {"user": "U2", "ts": "1714723260.0", "text": "<https://b.example>", "user_profile": {"real_name": "Bo"}},
+        {"user": "U2", "ts": "1714723320.0", "text": "a <b and c> <@U9>"},
+    ]
+    lines = [line.partition("] ")[2] for line in only(tmp_path, "a.json", json.dumps(chat)).text.split("\n\n")]
+    assert lines == ["Ada: Bo see the list", "Bo: https://b.example", "Bo: a <b and c> U9"]
+
+
+def test_emphasis_in_the_html_of_a_feed_divides_no_word_and_encoded_data_is_counted(tmp_path: Path) -> None:
+    note = "<n><title>Pump</title><text>&lt;p&gt;It is &lt;b&gt;red&lt;/b&gt;.&lt;/p&gt;&lt;p&gt;Yes.&lt;/p&gt;</text>"
+    picture = "<picture><data encoding='base64'>iVBORw0KGgo=</data></picture>"
+    found = given(tmp_path, "a.xml", f"<all>{note}{picture}</n>{note.replace('Pump', 'Seal')}</n></all>")
+    assert [item.text for item in found if isinstance(item, Document)] == ["It is red. Yes."] * 2
+    assert all("iVBOR" not in str(item) for item in found)
+    assert any("encoded data" in warning for item in found if isinstance(item, Document) for warning in item.warnings)
