@@ -48,8 +48,11 @@ class Origin:
 
     @property
     def stem(self) -> str:
-        """The file name without its suffixes; the title of a document that states none."""
-        return PurePath(without_gz(self.name)).stem if self.name else ""
+        """The file name without its suffixes and the id that Notion adds; the title of a document that states none."""
+        return _NOTION_ID.sub("", PurePath(without_gz(self.name)).stem) if self.name else ""
+
+
+_NOTION_ID = re.compile(r"(?<=\w) [0-9a-f]{32}(?:_all)?\Z")
 
 
 def is_query(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -123,7 +124,9 @@ class _Reader:
         kind = _placeholder(shape)
         if kind == "sldNum":
             return ""
-        text = "\n\n".join(_texts(shape)) if kind not in _LISTS else _list(shape)
+        lines = [] if kind in _LISTS else _texts(shape)
+        is_label = kind is None and len(lines) in (2, 3) and all(map(_LABEL.fullmatch, lines))  # a name, and its role
+        text = _list(shape) if kind in _LISTS else (", " if is_label else "\n\n").join(lines)
         if kind in _REPEATED:
             is_new = text not in self._seen
             self._seen.add(text)
@@ -184,6 +187,9 @@ def _shapes(tree: Element) -> Iterator[Element]:
             yield from _shapes(alternative(element))
         elif kind in ("graphicFrame", "sp"):
             yield element
+
+
+_LABEL = re.compile(r"\w(?!\w{0,3}[.)] )[^\n|]{0,38}[\w%)]")
 
 
 def _placeholder(shape: Element) -> str | None:

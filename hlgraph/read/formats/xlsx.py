@@ -10,6 +10,7 @@ import posixpath
 import re
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from html import unescape
@@ -256,6 +257,7 @@ def _place(name: bytes) -> tuple[int, int]:
 def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produced: Produced) -> Iterator[str]:
     """The text of each group of rows without a blank row between them."""
     group: list[list[GridCell]] = []
+    indents: list[float] = []  # of the first cell of each row
     places = covered = 0
     for number, row in enumerate(rows, 1):
         places += 1  # a row numbered one billion has as many empty rows before it
@@ -270,11 +272,30 @@ def _tables(rows: Iterable[Iterable[Cell | MergedCell]], stored: _Stored, produc
             raise refused(produced.origin, "empty cells", limit=_MOST_PLACES)
         if cells or (group and number <= covered):
             group.append(cells)
+            indents.append(next((_indent(cell) for cell in row if cell.value is not None), 0))
         elif group:
-            yield sheet_markdown(group, produced)
-            group = []
+            yield sheet_markdown(_with_parents(group, indents), produced)
+            group, indents = [], []
     if group:
-        yield sheet_markdown(group, produced)
+        yield sheet_markdown(_with_parents(group, indents), produced)
+
+
+def _indent(cell: Cell | MergedCell) -> float:
+    text = str(cell.value)
+    return float(cell.alignment.indent or 0) or len(text) - len(text.lstrip(" "))
+
+
+def _with_parents(rows: list[list[GridCell]], indents: Sequence[float]) -> list[list[GridCell]]:
+    """The rows, in which an indented name that stands several times begins with the names that it is indented under."""
+    counts = Counter(row[0].text for row in rows if row)
+    above: list[tuple[float, str]] = []
+    for row, indent in zip(rows, indents, strict=True):
+        above = [each for each in above if each[0] < indent]
+        if row:
+            above.append((indent, row[0].text))
+        if len(above) > 1 and counts[row[0].text] > 1:
+            row[0] = row[0]._replace(text=": ".join(name for _, name in above))
+    return rows
 
 
 def _shown(cell: Cell | MergedCell) -> str:

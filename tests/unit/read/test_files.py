@@ -561,3 +561,14 @@ def test_a_first_line_in_capitals_titles_a_text_and_no_paragraph_with_a_sign_doe
 ) -> None:
     text = f"{first}\n\nbetween us and you\n\n§ 1 Object\n\nThe shed is let.\n\n§ 2 Rent\n\nIt is free.\n"
     assert document(given(tmp_path / "a.txt", text.encode())).title == title
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Suppliers 77aa88bb99cc00dd11ee22ff33aa44bb_all.csv", "Suppliers"),
+        ("77aa88bb99cc00dd11ee22ff33aa44bb.csv", "77aa88bb99cc00dd11ee22ff33aa44bb"),
+    ],
+)
+def test_the_id_in_the_name_of_an_export_is_no_part_of_the_title(tmp_path: Path, name: str, title: str) -> None:
+    assert document(given(tmp_path / name, b"Name,Score\nOrsa,8\n")).title == title

@@ -13,7 +13,7 @@ import openpyxl
 import pptx
 import pytest
 from office_files import paragraph, shape, slide_file, word_file
-from openpyxl.styles import Font
+from openpyxl.styles import Alignment, Font
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
@@ -523,3 +523,36 @@ def test_a_bold_row_is_the_header_of_two_columns_of_words(tmp_path: Path) -> Non
         assert isinstance(found, Document)
         sheets[is_bold] = found.text.splitlines()[2]
     assert sheets == {True: "| Code | Meaning |", False: "|  |  |"}
+
+
+@pytest.mark.parametrize("by", ["alignment", "blanks"])
+def test_an_indented_name_that_stands_twice_in_a_sheet_has_those_above_it(tmp_path: Path, by: str) -> None:
+    made = openpyxl.Workbook()
+    rows = (("Row", 0, 2023), ("Holm", 0, 120), ("Pipes", 1, 100), ("Valves", 1, 20), ("Elm", 0, 77), ("Pipes", 1, 77))
+    for at, (name, indent, value) in enumerate(rows, 1):
+        made.active.append([name if by == "alignment" else f"{'   ' * indent}{name}", value])
+        made.active.cell(at, 1).alignment = Alignment(indent=indent if by == "alignment" else 0)
+    out = io.BytesIO()
+    made.save(out)
+    found = only(tmp_path / "a.xlsx", out.getvalue())
+    assert isinstance(found, Document)
+    shown = [line for line in found.text.splitlines() if line.startswith("| ")][2:]
+    assert shown == [
+        "| Holm | 120 |",
+        "| Holm: Pipes | 100 |",
+        "| Valves | 20 |",
+        "| Elm | 77 |",
+        "| Elm: Pipes | 77 |",
+    ]
+
+
+def test_the_name_and_the_role_in_a_box_of_a_slide_are_one_line(tmp_path: Path) -> None:
+    show = pptx.Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[6])
+    for text in ("Ada Falk\nHead of maintenance", "It runs.\nIt is red.", "1. Open\n2. Close"):
+        slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = text
+    out = io.BytesIO()
+    show.save(out)
+    found = only(tmp_path / "a.pptx", out.getvalue())
+    assert isinstance(found, Document)
+    assert "Ada Falk, Head of maintenance\n\nIt runs.\n\nIt is red.\n\n1. Open\n\n2. Close" in found.text
