@@ -488,6 +488,9 @@ _HEADERS = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]{1,60}:[^\r\n]*+(?:\r?\n[ \t][^\
 _HEADER = re.compile(
     rb"^(From|Date|Message-ID|Received|Return-Path|Subject|To|MIME-Version):", re.MULTILINE | re.IGNORECASE
 )
+_PAGE_OF_PARTS = re.compile(
+    rb"^Content-Type:\s*multipart/related", re.MULTILINE | re.IGNORECASE
+)  # as Confluence writes .doc
 _LEAST_HEADERS = 3
 _MAILDIR = re.compile(r"\d{9,11}\.[\w=-]{1,80}\.[\w.=-]{1,80}(?:[,:][\w.,:=-]{0,80})?")
 _CONVERSIONS = {
@@ -507,7 +510,10 @@ _CONVERSIONS = {
         (".sql", "load it into a database, and name queries with --rows"),
         (".po .pot", "convert it to XLIFF, for example with po2xliff"),
         (".n3 .nt .owl .rdf .ttl", "convert it to CSV or JSON, for example with a SPARQL query"),
-        (".odg .vsd .vsdx .drawio .pub .one .mpp", "export it as PDF"),
+        (".odg .vsd .vsdx .drawio .pub .one .mpp .dwg .fig .notebook .sketch", "export it as PDF"),
+        (".gdoc .gsheet .gslides", "it is a link: download the document as DOCX, XLSX or PPTX"),
+        (".mm .mmap .xmind", "export it as OPML or Markdown"),
+        (".webarchive", "save the page as HTML or MHTML"),
         (".xml", "convert it to HTML, Markdown or JSON lines, for example with xsltproc or pandoc"),
         (".fodg .textile .typ", "convert it to Markdown, for example with pandoc"),
     )
@@ -607,10 +613,12 @@ def _root(head: bytes, *, is_xml: bool) -> str | None:
 
 
 def _mail(head: bytes) -> str | None:
-    """The format of mail, by its headers: those of the sender and of two other things."""
+    """The format of mail, by its headers: those of the sender and of two other things; or of a page with its pictures."""
     if _MAILBOX.match(head):
         return "mbox"
     headers = _HEADERS.match(head)
+    if headers and _PAGE_OF_PARTS.search(head, 0, headers.end()):
+        return "mhtml"
     names = {name.lower() for name in _HEADER.findall(head, 0, headers.end())} if headers else set()
     return "eml" if b"from" in names and len(names) >= _LEAST_HEADERS else None
 

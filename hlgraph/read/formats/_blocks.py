@@ -21,10 +21,12 @@ _FEWEST_WORDS, _MOST_PARTS = 5, 3  # "Read next" is worth no warning
 _LONG = 200  # characters of a description that stands below a table
 _NO_TITLE = re.compile(r"^\W|[\d:|]")
 _TURN = re.compile(  # who speaks from when, in a line of a transcript or chat: "Jarla Ost  0:03"
-    r"^([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: (?:[A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}|\d{1,2})(?![\w.])){0,3})[ \t]+"
+    r"^\[?([A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}(?: (?:[A-ZÀ-ÖØ-Þ][\w.'’-]{0,30}|\d{1,2})(?![\w.])){0,3})\]?[ \t]+"
     r"((?:\d{1,4}[-/.]\d\d?[-/.]\d{2,4},? )?\d\d?:\d\d(?::\d\d)?(?: ?[AP]M)?)[ \t]*\n\s*(?=(.*))",
     re.MULTILINE,
 )
+# Above the name, in old transcripts of Teams.
+_TIMED = re.compile(r"^(\d+):(\d\d?):(\d\d?)\.\d+ --> [\d:.]+\n(\w[^\n]{1,80})\n", re.MULTILINE)
 _TICKS = re.compile(r"`{3,}")
 _ITEM = re.compile(r"\s*(?:-|\(?\w{1,5}[.)]) ")
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
@@ -57,6 +59,7 @@ def with_turns(text: str) -> str:
     <BLANKLINE>
     [0:11] Bo Lind: Good.
     """
+    text = _TIMED.sub(lambda cue: f"{cue[4]} {cue[1]}:{cue[2]:0>2}:{cue[3]:0>2}\n", text) if "-->" in text else text
     turns = list(_TURN.finditer(text))
     is_said = len(turns) > 1 and not any(_TURN.match(f"{turn[3]}\n") for turn in turns)
     names = Counter(turn[1] for turn in turns)

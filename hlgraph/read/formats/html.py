@@ -309,24 +309,16 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
             element.text = f"{element.text.strip()}{_EMPTY}"
 
 
-_CONTROLS = (
-    "|".join(  # links for editors and readers, beside headings and references
-        f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
-        for name in (
-            "mw-editsection",
-            "mw-cite-backlink",
-            "headerlink",
-            "pilcrow",
-            "anchorjs-link",
-            "hash-link",
-            "noprint",
-        )
-    )
-    + "".join(f" | //h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7))
-    + "".join(  # letters and numbers around a sheet, and what Google says below it
-        f" | //table[contains(@class, 'waffle')]{part}"
-        for part in ("/thead", "//th", "/ancestor::body/div[@id='footer']")
-    )
+_SIGNS = "anchorjs-link hash-link headerlink mw-cite-backlink mw-editsection noprint pilcrow user-icon"
+_CONTROLS = " | ".join(  # for editors and readers, beside headings and references, and what Google shows around a sheet
+    [
+        *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _SIGNS.split()),
+        *(f"//h{level}[text() or *[not(self::button)]]//button" for level in range(1, 7)),
+        *(
+            f"//table[contains(@class, 'waffle')]/{part}"
+            for part in ("thead", "/th", "ancestor::body/div[@id='footer']")
+        ),
+    ]
 )
 
 

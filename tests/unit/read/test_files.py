@@ -529,6 +529,14 @@ def test_marks_of_programs_for_notes_are_not_read(written: str, text: str | None
             "Ada Bell  00:02\nIt runs.\n\nBo Lind  1:04:09\nGood.",
             "[00:02] Ada Bell: It runs.\n\n[1:04:09] Bo Lind: Good.",
         ),
+        (
+            "[Ada Bell] 09:14:02\nIt runs.\n\n[Bo Lind] 09:15:00\nGood.",
+            "[09:14:02] Ada Bell: It runs.\n\n[09:15:00] Bo Lind: Good.",
+        ),
+        (
+            "0:0:3.289 --> 0:0:7.5\nAda Bell\nIt runs.\n0:1:7.5 --> 0:1:9.0\nBo Lind\nGood.",
+            "[0:00:03] Ada Bell: It runs.\n[0:01:07] Bo Lind: Good.",
+        ),
         ("Holm 6:10\nDunmarsh 6:24\nElm 6:40\nIt ends.", None),  # a timetable
         ("Lunch 12:30\nin the hall\n\nCoffee 15:00\nin the yard", None),  # a programme
         ("\u200e[04.03.25, 09:17:10] Ada: \u200eimage", "[04.03.25, 09:17:10] Ada: image"),

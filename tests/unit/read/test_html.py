@@ -640,6 +640,10 @@ LONG = f"<p>{PARAGRAPH}</p>"
         ),
         ("<dl><dt>Since:</dt><dd>2.0</dd><dd></dd><dt>Alone</dt><dd></dd></dl>", ["- Since: 2.0", "- Alone:"]),
         ("<ul><li><section><h2>Parts</h2><p>Two rings.</p></section></li></ul>", ["## Parts", "Two rings."]),
+        (
+            "<table><tr><th>By</th><td><span class='icon user-icon'>A</span>Ada</td></tr><tr><td>Due</td><td>May</td></tr></table>",
+            ["| By | Ada |"],
+        ),
         ("<div><label>Linux</label><label>Mac</label><p>It is free.</p></div>", ["Linux Mac", "It is free."]),
         (
             "<h2>Help</h2><p>Ask us.</p><div><button aria-expanded=false>Does it cost?</button>"

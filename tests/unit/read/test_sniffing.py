@@ -152,3 +152,12 @@ def test_messages_of_a_maildir_are_mail(tmp_path: Path) -> None:
     assert [(item.title, item.text) for item in read([str(tmp_path)]) if isinstance(item, Document)] == [
         ("Pumps", "The pump is red.")
     ] * 3
+
+
+def test_a_page_with_its_pictures_that_is_called_a_document_is_read(tmp_path: Path) -> None:
+    head = 'Subject: A\nMIME-Version: 1.0\nContent-Type: multipart/related;\n boundary="x"\n\n--x\nContent-Type: text/html\n\n'
+    (tmp_path / "a.doc").write_text(f"{head}<html><body><h1>Valve</h1><p>It is shut.</p></body></html>\n--x--\n")
+    [found] = read([str(tmp_path / "a.doc")])
+    assert isinstance(found, Document)
+    assert found.text == "# Valve\n\nIt is shut."
+    assert found.warnings == ("its suffix .doc has no reader; read as mhtml by its content",)
