@@ -468,7 +468,11 @@ def _is_name(own: HtmlElement | None, following: HtmlElement) -> bool:
     if own is None or own.tag not in ("b", "em", "strong") or own.getprevious() is not None:
         return False
     is_alone = not f"{own.getparent().text or ''}{own.tail or ''}".strip()
-    return is_alone and _words(own)[-1:] not in (*".:!?", "") and bool((following.tail or "").strip())
+    return (
+        is_alone
+        and _words(own)[-1:] not in (*".:!?", "")
+        and bool((following.tail or "").strip() or len(own.getparent()) > 2)
+    )
 
 
 def _name_item(entry: HtmlElement) -> None:

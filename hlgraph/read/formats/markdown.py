@@ -79,7 +79,7 @@ _QUERY = re.compile(
 )
 _UNSHOWN = re.compile(
     r"%%[^%\n]{1,999}%%|\(\([0-9a-f-]{36}\)\)|(?:^[ \t]*- )?\{\{(?:query|embed|renderer)\b[^\n{}]{0,500}\}\}"
-    r"|^[ \t]*</?aside>[ \t]*$|(?<=\S) \^[a-zA-Z][\w-]{0,40}$|^[ \t]*(?:collapsed|id):: .*$"
+    r"|^[ \t]*</?aside>[ \t]*$|(?<=\S) \^[a-zA-Z\d][\w-]{3,40}$|^[ \t]*(?:collapsed|id):: .*$"
     r"|^[ \t]*(?::LOGBOOK:|CLOCK: |:END:).*$|(?<=^- )#{1,6} |(?<=\t- )#{1,6} "
     r"|!\[\[[^\[\]\n]{1,200}\.(?i:gif|jpe?g|png|svg|webp)(?:\|[^\[\]\n]*)?\]\]",
     re.MULTILINE,
@@ -95,7 +95,7 @@ def without_note_marks(text: str) -> str:
 
     Examples
     --------
-    >>> without_note_marks("rate:: 4\\nThe [[Old weir#Crest|crest]] is ==high==. %%ask%% ^a1")
+    >>> without_note_marks("rate:: 4\\nThe [[Old weir#Crest|crest]] is ==high==. %%ask%% ^a1b2")
     '- rate: 4\\nThe crest is high. '
     """
     text = _QUERY.sub("", text)
@@ -103,7 +103,7 @@ def without_note_marks(text: str) -> str:
     at = 0
     for code in (*_CODE.finditer(text), None):
         part = _UNSHOWN.sub("", text[at : code.start() if code else None])
-        part = _WIKI_LINK.sub(lambda link: link[1].replace("#", " > "), part)
+        part = _WIKI_LINK.sub(lambda link: link[1].lstrip("#").replace("#", " > "), part)
         part = _INLINE_FIELD.sub(lambda field: f"{field[1]} {field[2]}" if field[1] else f"- {field[3]} ", part)
         part = _BOX_TITLE.sub(r"\1 \2:", part)
         parts += [_BRIGHT.sub(r"\1", part), code[0] if code else ""]

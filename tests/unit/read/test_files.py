@@ -504,10 +504,13 @@ def test_hidden_html_of_markdown_is_left_out_and_narrow_tables_get_bars(
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        ("A [[Weir]] of [[People#Ada|Ada]] and [[Old weir#Crest]].", "A Weir of Ada and Old weir > Crest."),
+        (
+            "A [[Weir]] of [[People#Ada|Ada]] and [[Old weir#Crest]], [[#Top]].",
+            "A Weir of Ada and Old weir > Crest, Top.",
+        ),
         ("It is ==high==. %%ask%%\n![[crest.png|400]]", "It is high. \n"),
         (
-            "built:: [[1974]]\nowner:: Port\n\nLevel [level:: 1.86 m] ^a1",
+            "built:: [[1974]]\nowner:: Port\n\nLevel [level:: 1.86 m] ^a1-b",
             "- built: 1974\n- owner: Port\n\nLevel level: 1.86 m",
         ),
         ("- ## Work\n  id:: 6632\n\t- It runs.\n\t- {{query (todo)}}", "- Work\n\n\t- It runs.\n"),
@@ -515,7 +518,7 @@ def test_hidden_html_of_markdown_is_left_out_and_narrow_tables_get_bars(
         ("<aside>\nCool it.\n\n</aside>", "\nCool it.\n\n"),
         ("```dataview\nTABLE a\n```\nIt runs.", "\nIt runs."),
         ("| a | b |\n|---|---|\n| [[x\\|y]] | `[[z]]` |", "| a | b |\n|---|---|\n| y | `[[z]]` |"),
-        ("[[1]](https://a.example) a == b, C::d ~~~\n```\nx:: [[y]]\n```", None),
+        ("[[1]](https://a.example) x ^n\na == b, C::d ~~~\n```\nx:: [[y]]\n```", None),
     ],
 )
 def test_marks_of_programs_for_notes_are_not_read(written: str, text: str | None, tmp_path: Path) -> None:

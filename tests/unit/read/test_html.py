@@ -635,8 +635,8 @@ LONG = f"<p>{PARAGRAPH}</p>"
     ("body", "lines"),
     [
         (
-            "<ul><li><strong>Place</strong><br>Sarn</li><li>4 Quay<br>Holm</li></ul>",
-            ["- **Place**: Sarn", "- 4 Quay Holm"],
+            "<ul><li><strong>Place</strong><br>Sarn</li><li><b>Call</b><br><a href=x>312</a></li><li>4 Quay<br>Holm</li></ul>",
+            ["- **Place**: Sarn", "- **Call**: 312", "- 4 Quay Holm"],
         ),
         ("<dl><dt>Since:</dt><dd>2.0</dd><dd></dd><dt>Alone</dt><dd></dd></dl>", ["- Since: 2.0", "- Alone:"]),
         ("<ul><li><section><h2>Parts</h2><p>Two rings.</p></section></li></ul>", ["## Parts", "Two rings."]),
