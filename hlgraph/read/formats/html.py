@@ -158,6 +158,7 @@ def main_text(
     shown = [_MARKS.sub("", part) for part in lost] if facts else lost
     warnings += unsaid_warning(shown, "beside the main text ", "; --format text reads them") if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
+    values["author"] = values["author"].partition(" · ")[0]  # "Ada Bell · Updated"
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     title = _title(guess, given_title(clean_title(clean(declared))))
     title = _MARKS.sub("", title) if facts else title

@@ -732,3 +732,10 @@ def test_messages_of_telegram_and_discord_have_their_writers(tmp_path: Path) -> 
         "[04/03/2025 09:15] Ada Falk: It runs.",
         "[04/03/2025 09:15] Bo Lind: I come.",
     ]
+
+
+def test_what_stands_behind_the_name_of_an_author_is_no_part_of_it(tmp_path: Path) -> None:
+    head = "<head><title>Soup</title><meta name=author content='Ada Bell · Updated'></head>"
+    found = only(tmp_path / "p.html", f"<html>{head}<body><article><h1>Soup</h1>{LONG}</article></body></html>")
+    assert isinstance(found, Document)
+    assert found.metadata["author"] == "Ada Bell"
