@@ -739,3 +739,14 @@ def test_what_stands_behind_the_name_of_an_author_is_no_part_of_it(tmp_path: Pat
     found = only(tmp_path / "p.html", f"<html>{head}<body><article><h1>Soup</h1>{LONG}</article></body></html>")
     assert isinstance(found, Document)
     assert found.metadata["author"] == "Ada Bell"
+
+
+def test_messages_of_one_class_stand_in_their_order(tmp_path: Path) -> None:
+    told = "".join(
+        f"<div><div class=date><p>Ada at {at}</p></div><div class=text><p>The race {at} is in Sarn.</p></div></div>"
+        for at in range(3)
+    )
+    found = only(tmp_path / "p.html", f"<html><body><p>Boat club of Sarn</p>{told}</body></html>")
+    assert isinstance(found, Document)
+    lines = [line for at in range(3) for line in (f"Ada at {at}", f"The race {at} is in Sarn.")]
+    assert found.text.split("\n\n") == ["Boat club of Sarn", *lines]
