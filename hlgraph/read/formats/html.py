@@ -169,9 +169,8 @@ def _is_one_of_many(part: HtmlElement) -> bool:
     """Whether a part is an article beside others, as on the first page of a blog or of a shop, or a message among others."""
     kind = part.get("class", "")
     same = (each for each in part.getroottree().iter(part.tag) if kind and each.get("class") == kind)
-    return sum(1 for _ in same) > 1 or (
-        part.tag == "article" and any(each.tag == "article" for each in part.itersiblings())
-    )
+    is_small = 2 * _shown(part) < sum(map(_shown, same))
+    return is_small or (part.tag == "article" and any(each.tag == "article" for each in part.itersiblings()))
 
 
 def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]:
