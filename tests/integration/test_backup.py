@@ -463,12 +463,21 @@ def test_the_ledger_and_the_stored_replies_are_in_the_backup(
     assert json.loads(spent[1])
 
 
-def test_a_store_of_an_older_schema_is_backed_up_before_it_is_migrated(tmp_path: Path, graph: HLGraph) -> None:
+def test_a_store_of_an_older_schema_is_backed_up_before_it_is_migrated(
+    tmp_path: Path, graph: HLGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection, connection:
         undo_words_fields_and_lists(connection)
     (tmp_path / "store" / "hlgraph.db-wiped").unlink()  # older versions made none
-    with hlgraph.connect(graph.settings) as older, pytest.raises(MigrationError):
-        older.stats()
+
+    connect, opened = sqlite3.connect, list[sqlite3.Connection]()
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *given, **named: opened.append(connect(*given, **named)) or opened[-1])
+        with hlgraph.connect(graph.settings) as older, pytest.raises(MigrationError):
+            older.stats()
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
     with hlgraph.connect(graph.settings) as older:
         older.backup(tmp_path / "backup")
     found = _restored(tmp_path / "backup")

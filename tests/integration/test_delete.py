@@ -9,6 +9,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def test_the_vectors_of_deleted_texts_leave_the_cache(graph: HLGraph, tmp_path: 
     cached = CachedEmbedder(WordEmbedder(), path)
 
     def held() -> int:
-        with sqlite3.connect(path) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
     with hlgraph.connect(graph.settings, corpus="other", embedder=cached) as other:

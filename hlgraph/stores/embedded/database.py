@@ -210,13 +210,8 @@ class Database:
         """A read-only connection; immutable on a read-only medium, where SQLite cannot create its shared memory."""
         before = _identity(self.file)
         for option in ("mode=ro", "mode=ro&immutable=1"):
-            connection = sqlite3.connect(
-                f"{self.file.absolute().as_uri()}?{option}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-                timeout=30,
-            )
+            uri = f"{self.file.absolute().as_uri()}?{option}"
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
             try:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             except sqlite3.OperationalError as error:
@@ -225,13 +220,16 @@ class Database:
                     raise
                 failure = error
                 continue
-            add_functions(connection).execute("PRAGMA cache_size = -65536")
-            connection.execute("PRAGMA mmap_size = 268435456")
-            with self._checking:
-                # If another store was put in its place meanwhile, the connection may be to either: this object is of neither.
-                self._identity = _common(self._identity, before, _identity(self.file))
-                if self._checked is None:
-                    self._check_schema(connection)
+            with contextlib.ExitStack() as refused:
+                refused.callback(connection.close)
+                add_functions(connection).execute("PRAGMA cache_size = -65536")
+                connection.execute("PRAGMA mmap_size = 268435456")
+                with self._checking:
+                    # If another store was put in its place meanwhile, the connection may be to either: this object is of neither.
+                    self._identity = _common(self._identity, before, _identity(self.file))
+                    if self._checked is None:
+                        self._check_schema(connection)
+                refused.pop_all()
             return connection
         raise failure
 
