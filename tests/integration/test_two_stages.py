@@ -171,6 +171,6 @@ def test_an_error_of_a_listener_in_either_stage_ends_the_ingest(stores: Stores) 
         if event.step == "persist":
             raise StoreError("the terminal is gone")
 
-    with progress.listening(hear), pytest.raises(StoreError, match="terminal"):
+    with pytest.raises(StoreError, match="terminal"), progress.listening(hear):
         pipeline.ingest(documents(*_WORDS), "c", stores=stores, steps=steps_of())
     assert stores.graph.unfinished() == ()
