@@ -638,8 +638,8 @@ class _Pool:
         self.has_kind &= (
             own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         )  # the title alone asserts nothing
-        around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
-        said = [statement(piece.text, *places) for piece, places in zip(evidence, around, strict=True)]
+        self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
+        said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]
         alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
         self.in_range = [own & alone for own in in_range]
@@ -765,9 +765,8 @@ class _Pool:
 
     def selection(self, places: tuple[int, ...], constraints: Constraints) -> Chosen:
         """What a chain of pieces leaves unmet, and whether it has what is asked."""
-        pieces = [self.evidence[at] for at in places]
-        around = [part for one in pieces for part in context_of(one, self.evidence, constraints=constraints)]
-        said = Statements((piece.text for piece in pieces), places=around)
+        around = [part for at in places for part in self.around[at]]
+        said = Statements((self.evidence[at].text for at in places), places=around)
         excused = self._excused(places[0], constraints)
         uncovered = tuple(one for one in said.unmet(constraints) if one not in excused)
         lacking = self._lacking(constraints, places, excused.union(uncovered))
@@ -785,8 +784,7 @@ class _Pool:
             return ()
         first, question = places[0], self.question
         context = [first, *(at for at in range(len(self.evidence)) if self._is_context(at, first))]
-        around = context_of(self.evidence[first], self.evidence, constraints=constraints)
-        said = Statements((self.evidence[at].text for at in context), places=around)
+        said = Statements((self.evidence[at].text for at in context), places=self.around[first])
         lacks = {*said.unmet(constraints)}.difference(excused)
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question

@@ -165,10 +165,10 @@ def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Co
     around = [*places_of(piece), *_other_names(body, texts, constraints.names)]
     if not has_itself(body, constraints):
         return around
-    around += [text for text in heads_of(piece, evidence) if _is_line(text)]
+    about, heads = piece.source.metadata, heads_of(piece, evidence)
+    around += filter(_is_line, heads)
     if _has_subject(body, texts):
         return around
-    about, heads = piece.source.metadata, heads_of(piece, evidence)
     people = [
         about.get("from", "") if " wrote:" not in piece.text else "",
         about.get("to", "") if _YOU.search(body) else "",
@@ -195,6 +195,11 @@ _HONORIFICS = _names("Mr Mrs Ms Miss Mx Dr Prof Professor Sir Lady")
 _SHORT_NAME = re.compile(r"((?:[A-Z][\w-]*[ -]){1,5}[A-Z][\w-]*) \(([A-Z]{2,6})\)")
 
 
+@cached_by_text(_KEPT)
+def _short_names(text: str) -> list[tuple[str, str]]:
+    return _SHORT_NAME.findall(text)
+
+
 def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[str]:
     """The names of a question that texts of a source have for a name of one: "Ingrid Moe" for "Ms Moe", both forms of "(FSS)".
 
@@ -203,13 +208,15 @@ def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[
     own: list[str] = []
     for first, last in pairwise(re.sub(r"['’]s$", "", name) for name in names):
         behind = re.compile(rf"(?:([\w'’-]+)\.? )?\b{re.escape(last)}\b")
+        if not behind.search(body):
+            continue
         before = [
             {word for word in behind.findall(text) if word.istitle() and fold(word) not in STOP_WORDS} - _HONORIFICS
             for text in (body, " ".join(texts))
         ]
-        if behind.search(body) and not before[0] and before[1] == {first}:
+        if not before[0] and before[1] == {first}:
             own.append(first)
-    for whole, short in {pair for text in texts for pair in _SHORT_NAME.findall(text)}:
+    for whole, short in {pair for text in texts for pair in _short_names(text)}:
         own += [other for one, other in ((whole, short), (short, whole)) if re.search(rf"\b{one}\b", body)]
     return own
 

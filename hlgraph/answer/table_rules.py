@@ -1154,6 +1154,7 @@ def answering_row(question: str, table: Table) -> Row | None:
     return rows[0] if all(stem(word) in own for word in words) else None
 
 
+@lru_cache(_CACHED)
 def measured_by(adjective: str) -> tuple[str, ...]:
     """The words that state the measure of an adjective: its nouns, and the adjectives of the same nouns.
 
