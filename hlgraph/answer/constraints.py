@@ -968,15 +968,15 @@ def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
     return bool(parts) and not any(statement(part).has(own) for part in parts for own in name.split())
 
 
-def _roles(question: str) -> Iterator[tuple[str, str, bool]]:
+@cached_by_text(_KEPT)
+def _roles(question: str) -> list[tuple[str, str, bool]]:
     """The names of a question beside its verb, and whether each does what the verb says."""
     for pattern in (_PASSIVE, _ACTIVE, _WHO, _WHOM):
         if match := pattern.search(question):
             roles = match.groupdict()
-            for role in ("agent", "patient"):
-                if roles.get(role):
-                    yield roles[role], roles["verb"], role == "agent"
-            return
+            sides = [role for role in ("agent", "patient") if roles.get(role)]
+            return [(roles[role], roles["verb"], role == "agent") for role in sides]
+    return []
 
 
 def _role(text: str, name: str, verb: str) -> bool | None:

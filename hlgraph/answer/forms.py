@@ -210,11 +210,11 @@ def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[
         behind = re.compile(rf"(?:([\w'’-]+)\.? )?\b{re.escape(last)}\b")
         if not behind.search(body):
             continue
-        before = [
+        said = (
             {word for word in behind.findall(text) if word.istitle() and fold(word) not in STOP_WORDS} - _HONORIFICS
             for text in (body, " ".join(texts))
-        ]
-        if not before[0] and before[1] == {first}:
+        )
+        if not next(said) and next(said) == {first}:
             own.append(first)
     for whole, short in {pair for text in texts for pair in _short_names(text)}:
         own += [other for one, other in ((whole, short), (short, whole)) if re.search(rf"\b{one}\b", body)]

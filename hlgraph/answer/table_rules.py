@@ -26,7 +26,7 @@ from hlgraph.read.table_mapping import number
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
 from hlgraph.stores.terms import stem
-from hlgraph.text import STOP_WORDS, fold, numbers, spelled
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, numbers, spelled
 
 MOST_SHOWN = 20
 """Maximum number of rows that an answer lists and cites."""
@@ -1168,6 +1168,7 @@ def measured_by(adjective: str) -> tuple[str, ...]:
     return (*nouns, *alike)
 
 
+@cached_by_text(2_048)
 def is_row(text: str) -> bool:
     """Whether a statement may be the row of a table: "Label: value; Label: value"."""
     return _LABELLED.search(text) is not None
