@@ -65,12 +65,16 @@ class ChatAsked(Struct, frozen=True, kw_only=True):
     messages : the conversation; the last message of the user is the question
     stream : whether the answer comes as server-sent events
     stream_options : ``include_usage`` adds an event with the usage
+    n, response_format, tool_choice : one answer, as text and without a call of a tool, is all that can be asked for
     """
 
     model: Annotated[str, Meta(min_length=1, max_length=400, examples=["default", "default/path"])]
     messages: Annotated[list[Message], Meta(min_length=1, max_length=1_000)]
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
+    n: int | None = None
+    response_format: dict[str, Any] | None = None
+    tool_choice: str | dict[str, Any] | None = None
 
 
 class Model(Struct, frozen=True, kw_only=True):
@@ -215,9 +219,16 @@ def asked_of(request: ChatAsked) -> tuple[str, shapes.AnswerAsked]:
     Raises
     ------
     InputError
-        No message of the user has a text.
+        No message of the user has a text, or another form of reply is asked for than one answer as text.
     """
     from hlgraph.retrieve import STRATEGIES
+
+    if request.n not in (None, 1):
+        raise InputError(f"n is {request.n}, and a question has one answer; leave n out, or ask again")
+    if (request.response_format or {}).get("type", "text") != "text":
+        raise InputError("response_format is not text, and answers are text; leave it out, and read the field hlgraph")
+    if request.tool_choice not in (None, "none", "auto"):
+        raise InputError("tool_choice demands a call of a tool, and answers call none; leave it out")
 
     corpus, slash, strategy = request.model.rpartition("/")
     if not slash or strategy not in STRATEGIES:

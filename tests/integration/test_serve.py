@@ -349,6 +349,7 @@ def test_the_map_has_the_most_linked_entities_and_the_heaviest_links(tmp_path: P
 
 # Bad input
 
+CHAT: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Who?"}]}
 BAD: tuple[tuple[str, str, Any, int], ...] = (
     ("POST", "/v1/corpora/default/search", {}, 400),
     ("POST", "/v1/corpora/default/search", {"question": ""}, 400),
@@ -390,6 +391,11 @@ BAD: tuple[tuple[str, str, Any, int], ...] = (
     ("POST", "/v1/chat/completions", {"model": "default", "messages": []}, 400),
     ("POST", "/v1/chat/completions", {"model": "default", "messages": [{"role": "system", "content": "x"}]}, 400),
     ("POST", "/v1/chat/completions", {"model": "nowhere", "messages": [{"role": "user", "content": "x"}]}, 404),
+    ("POST", "/v1/chat/completions", CHAT | {"n": 2}, 400),
+    ("POST", "/v1/chat/completions", CHAT | {"n": 0}, 400),
+    ("POST", "/v1/chat/completions", CHAT | {"response_format": {"type": "json_object"}}, 400),
+    ("POST", "/v1/chat/completions", CHAT | {"tool_choice": "required"}, 400),
+    ("POST", "/v1/chat/completions", CHAT | {"tool_choice": {"type": "function", "function": {"name": "f"}}}, 400),
 )
 
 
