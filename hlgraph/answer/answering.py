@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, checked, fitted, is_refusal
 from hlgraph.answer.contradictions import Contradicting
-from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
+from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
 from hlgraph.answer.table_rules import table_answer
 from hlgraph.answer.tables import TableReader
-from hlgraph.answer.verify import Unsupported, Verify, by_judge, by_words, verified
+from hlgraph.answer.verify import Unsupported, Verify, by_judge, by_words, is_missing, verified
 from hlgraph.answer.writer import ALIGNED, MAX_TOKENS, Telling, Writer, made_by, telling_answer
 from hlgraph.errors import InputError, ModelAnswerError
 from hlgraph.extract.wording import Wording, telling_words
@@ -59,7 +59,7 @@ class AnswerRequest:
         them
     verify : who checks the sentences: ``lexical`` looks up their words (default), ``chat`` asks the chat model in an extra call
     least_support : minimum support of the question by the evidence, from 0 to 1; below it the answer is refused, see
-        :func:`hlgraph.answer.extractive.support`. None (default): 0.5 if there is no chat model and cosines are known, else 0,
+        :func:`hlgraph.answer.verify.support`. None (default): 0.5 if there is no chat model and cosines are known, else 0,
         because a model recognises missing evidence itself
     choices : answers to choose one from, 2 to 26
     style : ``plain`` asks the chat model for the answer (default), ``reason`` for its reason and then the answer, each behind its

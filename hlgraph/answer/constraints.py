@@ -380,23 +380,26 @@ def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibr
     return usual_cosine(float(whole @ part), Kind.STATEMENT, calibration=calibration) >= _LEAST_ALIKE
 
 
-def lacking(unmet: Sequence[str], *, of: str = "") -> str:
-    """One sentence that says which constraints no statement meets; names and numbers apart from words.
+def lacking(unmet: Sequence[str], *, of: str = "No statement") -> str:
+    """One sentence that says which constraints no statement meets, or one does not; names and numbers apart from words.
 
     Parameters
     ----------
     unmet : the constraints
-    of : "cited " if statements that are not cited meet some of them
+    of : the statements; those that begin with "No" meet none
 
     Examples
     --------
     >>> lacking(["Boston", "1988", "season"])
     'No statement names *Boston*, *1988* or says *season*.'
+    >>> lacking(["1988", "season"], of="The first statement")
+    'The first statement does not name *1988* or say *season*.'
     """
     named = [f"*{word}*" for word in unmet if any(sign.isupper() or sign.isdigit() for sign in word)]
     said = [f"*{word}*" for word in unmet if f"*{word}*" not in named]
-    parts = [f"{verb} {', '.join(those)}" for verb, those in (("names", named), ("says", said)) if those]
-    return f"No {of}statement {' or '.join(parts)}."
+    ending, negation = ("s", "") if of.startswith("No ") else ("", "does not ")
+    parts = [f"{verb}{ending} {', '.join(those)}" for verb, those in (("name", named), ("say", said)) if those]
+    return f"{of} {negation}{' or '.join(parts)}."
 
 
 @cache

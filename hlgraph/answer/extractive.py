@@ -1,8 +1,7 @@
 """Answers without a chat model: the pieces of evidence that cover the question, each with its citation.
 
 The parts, in order: the kind of answer that a question asks for (:func:`expected`), the choice of the fewest pieces that cover
-it (:func:`chosen`), the answer made of them (:func:`extractive_answer`), and the test whether the evidence covers the question
-at all (:func:`is_missing`). All of them work by words and cosines.
+it (:func:`chosen`), and the answer made of them (:func:`extractive_answer`). All of them work by words and cosines.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import Wording, denies, telling_words
+from hlgraph.extract.wording import denies
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
 from hlgraph.retrieve.question.keywords import MONTHS
@@ -145,13 +144,15 @@ _TIME = re.compile(
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
 _LOWER_PLACE = re.compile(
-    r"([^\W\d_]+)\s+(?:in|at|near|on|under|behind|beside|between|inside|outside|above|below|to|into|from)\s+"
+    r"([^\W\d_]+)\s+(?:(?:is|are|was|were)\s+(?:only\s+)?(?:allowed|permitted|possible|available)\s+(?:only\s+)?)?"
+    r"(?:in|at|near|on|under|behind|beside|between|inside|outside|above|below|to|into|from)\s+"
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
 _STANDS = re.compile(
     r"\b(?:sits?|stands?|lies?|hangs?|kept|located|placed|mounted|stored|found|situated|hidden|parked)\s"
     r"(?:in|at|on|under|behind|beside|between|inside|outside|above|below|near)\s(?:the|an?|its|his|her|their)\s[a-z]{3,}"
+    r"|\b(?:moved|relocated|transferred) (?:in)?to (?!be\b)\w"
 )
 _BY_NOUN_PHRASE = re.compile(
     r"([a-z]+)(?: (?:out|up|off|down))?(?: (?:in|on|at|from) [\w .,]{1,24}?)? by "
@@ -224,8 +225,8 @@ def expected(question: str) -> Expected:
 _EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b", re.IGNORECASE)
 _EXTENTS = {
     "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|r(?:uns?|an) (?:about|for|from|over|some|\\d+)|spans?|takes?|took"
-    r"|duration|(?:(?:is|are|was|were|be|for)|(?:^|[:;,]))(?: about| some| only| roughly)?"
-    r" [\w.,-]+ (?:second|minute|hour|day|week|fortnight|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
+    r"|duration|(?:^|(?:is|are|was|were|be|for|[:;,]) )(?:(?:about|some|only|roughly) )?"
+    r"[\w.,-]+ (?:second|minute|hour|day|week|fortnight|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
     "tall": "tall|high|height|rises?|rose|stands?|stood",
     "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
     "deep": "deep|depth",
@@ -278,7 +279,15 @@ _COLOUR = re.compile(
     re.IGNORECASE,
 )
 _REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR))
+_WHOM_TO_TELL = re.compile(
+    r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
+)
+_TELL = re.compile(
+    r"\b(?:ask|call|contact|e-?mail|inform|notify|phone|report (?:\w+ )?to|ring|see|speak to|talk to|tell|turn to|write to) "
+    r"(?:the|our|your|us|an?|one of)\b",
+    re.IGNORECASE,
+)
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL))
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 _ONLY_DAYS = re.compile(  # no number but of days and the like
@@ -826,7 +835,7 @@ class _Pool:
         labels = [re.escape(asked)] if asked else [re.escape(number) for number in constraints.numbers if is_row(body)]
         is_labelled = any(re.search(rf"\b{label}\b[^;:]*: ", fold(body)) for label in labels)
         said = [word for word in constraints.words if word not in LIGHT and word not in rest]
-        is_sure = self.is_named[at] if self.has_names else len(said) >= _FEWEST_MET
+        is_sure = self.is_named[at] if self.has_names else len(said) >= FEWEST_MET
         if len(rest) == 1 and is_labelled and is_sure:
             excused |= {*rest}
         return excused
@@ -943,7 +952,7 @@ NOT_FOUND = "Nothing in the corpus answers this."
 _LEAST_COSINE = 0.25
 _FAR = 0.45
 _FEW, _SHORT_QUESTION = 2, 16
-_FEWEST_MET = 2  # constraints that are met: such a question is not refused for want of a close piece
+FEWEST_MET = 2  # constraints that are met: such a question is not refused for want of a close piece
 
 
 def extractive_answer(
@@ -964,7 +973,8 @@ def extractive_answer(
     relative clause, or beside a name in another source that leads to it ("the designer of the bridge"). Names may stand in what
     it refers back to, and in the first lines or the headers of its source (:func:`hlgraph.answer.forms.context_of`); what its
     source is about, or its units and labels state, it need not repeat. Otherwise the text says
-    which constraints no statement meets: first if they are one or two names or numbers of a short question, else last. Words
+    why: which constraints no statement meets (first if they are one or two names or numbers of a short question, else last), or
+    what the first piece does not say. Words
     without which the question means the same to the embedder (:func:`hlgraph.answer.constraints.is_slight`) need not be met. The
     answer is refused if it is not supported, no piece has a cosine of at least 0.45, and the first lacks a name or a number of the
     question, or the question has none; without cosines nothing is refused for
@@ -1015,7 +1025,7 @@ def extractive_answer(
             return decided
         selection = selection._replace(has_kind=False)
     is_far = bool(known) and max(known) < _FAR
-    is_met = not selection.uncovered and len(constraints_of(question).all) >= _FEWEST_MET
+    is_met = not selection.uncovered and len(constraints_of(question).all) >= FEWEST_MET
     is_far = is_far and not selection.is_named and not is_met
     if refuse and is_far and (selection.uncovered or not selection.has_kind):
         return Answer(question, NOT_FOUND, (), is_supported=False, uncovered=selection.uncovered)
@@ -1026,11 +1036,46 @@ def extractive_answer(
     count = counted(question, body_of(pieces[0]))
     if count and selection.is_covered and not is_denied:
         return _headed(answer, count)
-    if unmet := selection.uncovered:
-        is_elsewhere = any(statement(piece.text).has(one) for piece in about for one in unmet)
-        parts = (lacking(unmet, of="cited " if is_elsewhere else ""), answer.text)
-        answer = replace(answer, text=" ".join(parts if _comes_first(question, unmet) else reversed(parts)))
-    return replace(answer, is_supported=selection.is_covered and not is_denied, uncovered=unmet)
+    is_supported = selection.is_covered and not is_denied
+    return replace(answer, is_supported=True) if is_supported else _unsupported(answer, selection, about)
+
+
+def _unsupported(answer: Answer, selection: Chosen, about: Sequence[Evidence]) -> Answer:
+    """An answer with the reason why it is not supported: first if it is one or two names or numbers of a short question."""
+    question, unmet = answer.question, selection.uncovered
+    is_elsewhere = any(statement(piece.text).has(one) for piece in about for one in unmet)
+    reason = lacking(unmet, of="No cited statement" if is_elsewhere else "No statement") if unmet else ""
+    parts = (reason or _reason(question, selection), answer.text)
+    text = " ".join(parts if _comes_first(question, unmet) else reversed(parts))
+    return replace(answer, text=text, is_supported=False, uncovered=unmet)
+
+
+_UNSAID = {
+    Expected.PERSON: "who",
+    Expected.PLACE: "where",
+    Expected.TIME: "when",
+    Expected.REASON: "why",
+    Expected.CAUSE: "why",
+    Expected.FREQUENCY: "how often",
+    Expected.PURPOSE: "what for",
+    Expected.NAME: "the name",
+}
+_HOW = re.compile(r"\bhow [a-z]+", re.IGNORECASE)
+
+
+def _reason(question: str, selection: Chosen) -> str:
+    """One sentence that says why the first statement of an answer does not support it, although all words are met."""
+    if is_yes_no(question):
+        return "No statement says yes or no."
+    if selection.lacking:
+        return lacking(selection.lacking, of="The first statement")
+    if compared(question):
+        return "No statement compares them."
+    if selection.has_kind:
+        return "The first statement is about another case."
+    asked = _HOW.search(question)
+    unsaid = _UNSAID.get(expected(question), fold(asked[0]) if asked else "what is asked")
+    return f"The first statement does not say {unsaid}."
 
 
 def _decided(
@@ -1170,112 +1215,3 @@ def cosine_of(piece: Evidence, calibration: Calibration | None = None) -> float 
     cosine = piece.why.get("cosine", piece.why.get("vector"))
     kind = Kind.STATEMENT if piece.statement_id else Kind.CHUNK
     return usual_cosine(cosine, kind, calibration=calibration) if isinstance(cosine, float) else None
-
-
-# The test whether the evidence covers a question at all.
-
-LEAST_SUPPORT = 0.5
-
-
-def is_missing(
-    question: str,
-    evidence: Sequence[Evidence],
-    *,
-    least: float | None = None,
-    calibration: Calibration | None = None,
-) -> bool:
-    """Whether evidence supports an answer less than ``least``.
-
-    Measured with 20 statements by the strategy ``statement`` and the local embedder (all-MiniLM-L6-v2):
-
-    - 70 articles of MultiHop-RAG: 1 % of the questions that they answer are refused, and 20 % of these once their own articles
-      are hidden; 55 % of the questions whose articles are not among the 70; 92 % of the questions of another set (HotpotQA).
-    - Passages of MuSiQue: 2 % of its questions are refused, 20 % once their own passages are hidden, and 44 % of the questions
-      of another set.
-
-    So a refused question is mostly one without an answer in the corpus. Evidence that has all the right names but does not say
-    what was asked is not detected; that takes a model.
-
-    The scale of cosines depends on the embedder, so they are converted to the scale of the shipped embedder. Without a
-    calibration they are not converted: if the cosines of all texts are above 0.5, nothing is refused until ``least`` is raised.
-
-    Parameters
-    ----------
-    question : text of the question
-    evidence : in any order
-    least : minimum :func:`support`, from 0 (never refuse) to 1; None: 0.5 if cosines to the question are known, else 0
-    calibration : the scale of the cosines of the corpus; None: that of the shipped embedder
-
-    Returns
-    -------
-    bool
-        True if the answer is to be refused.
-    """
-    if least is None:
-        least = LEAST_SUPPORT if any(cosine_of(piece) is not None for piece in evidence) else 0.0
-    is_far = bool(least) and _closest(evidence, calibration) < least
-    if not is_far or support(question, evidence, calibration=calibration) >= least:
-        return False
-    constraints = constraints_of(question)
-    return len(constraints.all) < _FEWEST_MET or all(
-        statement(piece.text, *places_of(piece)).unmet(constraints) for piece in evidence
-    )
-
-
-def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:
-    """How far evidence covers the subject of a question, from 0 to 1: by words or by meaning, whichever is higher.
-
-    By words it is the mean of two shares: the share of the question's names that occur in any piece, its title, its headings or
-    the metadata of its source; and the share of the question's content words, names included, that the single best piece has. For
-    a question without a name, its content words replace the names in the first share. By meaning it is the cosine of the closest
-    piece, if the search reports it.
-
-    Parameters
-    ----------
-    question : text of the question
-    evidence : in any order
-    calibration : see :func:`is_missing`
-
-    Returns
-    -------
-    float
-        0 without evidence.
-    """
-    if not evidence:
-        return 0.0
-    return min(1.0, max(by_words(question, evidence), _closest(evidence, calibration)))
-
-
-def _closest(evidence: Sequence[Evidence], calibration: Calibration | None) -> float:
-    return max((cosine_of(piece, calibration) or 0.0 for piece in evidence), default=0.0)
-
-
-def by_words(question: str, evidence: Sequence[Evidence]) -> float:
-    """The part of :func:`support` that comes from words.
-
-    Parameters
-    ----------
-    question : text of the question
-    evidence : at least one piece
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-    """
-    constraints = constraints_of(question)
-    if not constraints.is_english and constraints.is_known and constraints.all:
-        wanted = constraints.all
-        each = [Statements([piece.text], places=_places(piece)) for piece in evidence]
-        met = _met(wanted, each)
-        return float(met.any(axis=0).mean() + met.mean(axis=1).max()) / 2
-    names, others = telling_words(question)
-    everything = Wording(
-        (piece.text for piece in evidence), places=(part for piece in evidence for part in _places(piece))
-    )
-    best = max(Wording([piece.text], places=_places(piece)).share([*names, *others]) for piece in evidence)
-    return (everything.share(names or others) + best) / 2
-
-
-def _places(piece: Evidence) -> list[str]:
-    return [piece.source.title, *piece.headings, *map(str, piece.source.metadata.values())]

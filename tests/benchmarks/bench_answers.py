@@ -32,8 +32,8 @@ from measure import say, table
 
 import hlgraph
 from hlgraph.answer import extractive_answer
-from hlgraph.answer.extractive import NOT_FOUND, is_missing
-from hlgraph.answer.verify import verified
+from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.answer.verify import is_missing, verified
 from hlgraph.records import Answer, Document
 from hlgraph.sdk.client import HLGraph
 from hlgraph.text import fold

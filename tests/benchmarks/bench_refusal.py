@@ -20,7 +20,8 @@ from evaluation_sets import BenchmarkSet, open_set, origin_line
 from measure import say, table
 
 import hlgraph
-from hlgraph.answer.extractive import LEAST_SUPPORT, is_about, support
+from hlgraph.answer.extractive import is_about
+from hlgraph.answer.verify import LEAST_SUPPORT, support
 from hlgraph.records import Document, Evidence
 from hlgraph.sdk.client import HLGraph
 from hlgraph.text import content_words

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import BLOCK, SAMPLE, USUAL, fitted_cosine, measured, stretch, usual_cosine
 from hlgraph.algorithms.query_walk import QueryWalk
-from hlgraph.answer.extractive import NOT_FOUND, extractive_answer, is_missing
+from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
+from hlgraph.answer.verify import is_missing
 from hlgraph.chunk import WholeChunker
 from hlgraph.errors import StoreError
 from hlgraph.extract.extractor import ChunkInput

@@ -1284,3 +1284,60 @@ def test_a_word_without_which_the_question_means_the_same_may_be_unmet(
     embedder = _LightEmbedder()
     answer = extractive_answer(question, [replace(_BRIDGE, why={"cosine": 0.8})], embedder=embedder)
     assert (answer.uncovered, answer.is_supported, len(embedder.asked)) == (uncovered, not uncovered, calls)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "reason"),
+    [
+        ("Who rents the boats?", ["The boats are painted blue."], "No statement says *rents*."),
+        ("What was the income in 2022?", ["Income in 2023 was 412 euros."], "No statement names *2022*."),
+        (
+            "How many votes did the house rules get?",
+            ["The accounts got 38 votes.", "The house rules were read."],
+            "The first statement does not say *house*, *rules*.",
+        ),
+        ("When did the ferry Petrel sail?", ["The ferry Petrel sailed."], "The first statement does not say when."),
+        ("Who painted the boats?", ["The boats were painted."], "The first statement does not say who."),
+        ("Where are the boats painted?", ["The boats are painted."], "The first statement does not say where."),
+        ("Why were the boats painted?", ["The boats were painted."], "The first statement does not say why."),
+        ("How heavy are the boats?", ["The boats are painted."], "No statement says *heavy*."),
+        (
+            "How often are the boats painted?",
+            ["The boats were painted."],
+            "The first statement does not say how often.",
+        ),
+        ("How many boats were painted?", ["The boats were painted."], "The first statement does not say how many."),
+        ("Are guests insured?", ["Whether guests are insured is unknown."], "No statement says yes or no."),
+        (
+            "Which is heavier, the boat or the raft?",
+            ["The boat and the raft are heavy."],
+            "No statement compares them.",
+        ),
+        ("How much is the boat?", ["Another boat is 40 euros."], "The first statement is about another case."),
+    ],
+)
+def test_an_answer_that_is_not_supported_says_why(question: str, texts: list[str], reason: str) -> None:
+    answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
+    assert not answer.is_supported
+    assert reason in answer.text.replace(f"{texts[0]} [1]", "").strip()
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_supported"),
+    [
+        ("How long is the warranty on the boat?", "Three years of warranty on the boat.", True),
+        ("How long is the warranty on the boat?", "Warranty on the boat: Three years from the sale.", True),
+        ("How long is the warranty on the boat?", "Three buyers asked for a warranty on the boat.", False),
+        ("Whom do I call about a leak?", "If there is a leak, call the warden at once.", True),
+        ("Who should I tell about a leak?", "Report a leak to the office in Mill Lane.", True),
+        ("Whom do I call about a leak?", "A leak is called a drip.", False),
+        ("Where may guests smoke?", "Smoking for guests is permitted on the upper deck only.", True),
+        ("Where may guests smoke?", "Smoking for guests is permitted at any time.", False),
+        ("Where was the archive moved?", "The archive was moved to cellar two.", True),
+        ("Where was the archive moved?", "The archive was moved to be kept dry.", False),
+    ],
+)
+def test_a_duration_a_contact_and_a_place_in_small_letters_are_what_is_asked(
+    question: str, text: str, *, is_supported: bool
+) -> None:
+    assert extractive_answer(question, [_evidence(text)]).is_supported == is_supported

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hlgraph.answer import chat_answer, extractive_answer
 from hlgraph.answer.citations import CUT, best_at_the_ends, cost, fitted
-from hlgraph.answer.extractive import is_missing
+from hlgraph.answer.verify import is_missing
 from hlgraph.models.prompts import estimated_tokens
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat

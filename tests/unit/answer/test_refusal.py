@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
-from hlgraph.answer.extractive import LEAST_SUPPORT, NOT_FOUND, is_missing, support
+from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.answer.verify import LEAST_SUPPORT, is_missing, support
 from hlgraph.errors import InputError
 from hlgraph.records import Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
