@@ -8,6 +8,7 @@ again is ``interrupted``, with the mend.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import logging
 import shutil
@@ -35,6 +36,7 @@ _ONCE_SECONDS: Final = 86_400.0
 _NOTE_SECONDS: Final = 0.3  # between two notes of the progress of a job
 _STOP_SECONDS: Final = 5.0  # that the jobs have to end when the server stops
 _LOOK_SECONDS: Final = 0.5  # between two looks for jobs of other processes
+_TRIM_SECONDS: Final = 10.0  # between two times that freed memory is given back
 _COLUMNS = "id, corpus, state, created, updated, attempts, progress, report, problem"
 
 
@@ -365,6 +367,7 @@ class Runner(threading.Thread):
         self._lanes = lanes
         self._stopping = threading.Event()
         self._busy: dict[str, threading.Thread] = {}
+        self._trimmed = 0.0
 
     def run(self) -> None:
         """Wait for the lock, then run jobs until :meth:`stop`."""
@@ -456,6 +459,14 @@ class Runner(threading.Thread):
             self._finish(job, "done", report=report)
         finally:
             self._jobs.wake.set()
+            self._trim()
+
+    def _trim(self) -> None:
+        """Give freed memory back to the system: glibc keeps pages between blocks that are in use, a few kilobytes an edit."""
+        if time.monotonic() - self._trimmed >= _TRIM_SECONDS:
+            self._trimmed = time.monotonic()
+            with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+                ctypes.CDLL(None).malloc_trim(0)
 
     def _finish(self, job: Job, state: str, **values: Mapping[str, Any]) -> None:
         """Store the end of a job as soon as the state can be used. If the server ends before, the job begins again."""
