@@ -656,6 +656,7 @@ class Answer:
     report : the evidence of a report; None for other answers, and for reports without a chat model
     is_truncated : a reply of the chat model stopped at its length limit, even at twice the limit; the answer is incomplete
     uncovered : words of the question that no cited piece contains, for an answer without a chat model
+    reason : why an answer without a chat model is not supported, as its text says it; empty for others and for refusals
     evidence : all pieces of evidence that were retrieved, best first; ``left_out`` of them did not fit into the context
     """
 
@@ -676,6 +677,7 @@ class Answer:
     report: ReportFigures | None = field(default=None, compare=False)
     is_truncated: bool = False
     uncovered: tuple[str, ...] = ()
+    reason: str = ""
     evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:

@@ -1044,10 +1044,11 @@ def _unsupported(answer: Answer, selection: Chosen, about: Sequence[Evidence]) -
     """An answer with the reason why it is not supported: first if it is one or two names or numbers of a short question."""
     question, unmet = answer.question, selection.uncovered
     is_elsewhere = any(statement(piece.text).has(one) for piece in about for one in unmet)
-    reason = lacking(unmet, of="No cited statement" if is_elsewhere else "No statement") if unmet else ""
-    parts = (reason or _reason(question, selection), answer.text)
+    named = lacking(unmet, of="No cited statement" if is_elsewhere else "No statement") if unmet else ""
+    reason = named or _reason(question, selection)
+    parts = (reason, answer.text)
     text = " ".join(parts if _comes_first(question, unmet) else reversed(parts))
-    return replace(answer, text=text, is_supported=False, uncovered=unmet)
+    return replace(answer, text=text, is_supported=False, uncovered=unmet, reason=reason)
 
 
 _UNSAID = {

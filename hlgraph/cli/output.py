@@ -223,7 +223,7 @@ def answer_tree(answer: Answer) -> dict[str, object]:
     return {
         "question": answer.question,
         "answer": answer.text,
-        **pick(answer, "is_supported is_truncated uncovered", made_by=answer.made_by or None),
+        **pick(answer, "is_supported is_truncated uncovered reason", made_by=answer.made_by or None),
         **pick(answer, "uncited dropped_citations", citations=citations),
         **pick(answer, "sentences dropped", checked_by=answer.checked_by or None),
         **pick(answer, "left_out cut choice search report"),

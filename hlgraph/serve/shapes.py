@@ -174,6 +174,7 @@ class Answered(Struct, frozen=True, kw_only=True):
     left_out : pieces of evidence that did not fit into the context
     is_truncated : the chat model reached its length limit
     made_by : the prompt and the model; empty without a chat model
+    reason : why an answer without a chat model is not supported
     """
 
     question: str
@@ -185,6 +186,7 @@ class Answered(Struct, frozen=True, kw_only=True):
     uncited: tuple[str, ...] = ()
     choice: dict[str, Any] | None = None
     uncovered: tuple[str, ...] = ()
+    reason: str = ""
     left_out: int = 0
     is_truncated: bool = False
     made_by: str = ""

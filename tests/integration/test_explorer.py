@@ -220,6 +220,11 @@ def test_a_problem_says_what_to_do(page: Page) -> None:
     expect(alert).to_contain_text("Filter, character 7: expected a value")
 
 
+def test_an_answer_that_is_not_supported_says_why(page: Page) -> None:
+    page.goto(f"/#/ask?q={quote('Who painted the Halfmoon Bridge?')}")
+    expect(page.locator(".tag.warn").first).to_have_text("Not supported. No statement says *painted*.")
+
+
 # Entities
 
 

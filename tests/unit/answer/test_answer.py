@@ -1318,8 +1318,8 @@ def test_a_word_without_which_the_question_means_the_same_may_be_unmet(
 )
 def test_an_answer_that_is_not_supported_says_why(question: str, texts: list[str], reason: str) -> None:
     answer = verified(extractive_answer(question, [_evidence(text) for text in texts]))
-    assert not answer.is_supported
-    assert reason in answer.text.replace(f"{texts[0]} [1]", "").strip()
+    assert (answer.is_supported, answer.reason) == (False, reason)
+    assert reason in answer.text
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ export interface Plan { strategy: string; unit: string; milliseconds: number; ro
 export interface Sentence { text: string; citations: number[]; is_supported: boolean; reason: string }
 export interface Answered {
   question: string; answer: string; is_supported: boolean; citations: Piece[]; sentences: Sentence[]; dropped: Sentence[];
-  uncovered: string[]; left_out: number; is_truncated: boolean; made_by: string;
+  uncovered: string[]; reason: string; left_out: number; is_truncated: boolean; made_by: string;
 }
 export interface TraceNode { id: string; kind: string; name: string; seed_rank: number | null }
 export interface TracePath { nodes: TraceNode[]; joined_by: string[][]; jumps: number[]; score: number; part: string }

@@ -125,7 +125,7 @@ function drawn(view: View, question: Question, answer: HTMLElement, side: HTMLEl
   const sentences = done.sentences.length ? h("ol", { class: "sentences" }, done.sentences.map(sentence)) : h("p", { class: "streamed" }, done.answer);
   const cited = new Set(done.citations.map((piece) => piece.id));
   replace(answer,
-    done.is_supported ? null : h("p", { class: "tag warn" }, "No sentence of this answer is supported by evidence"),
+    done.is_supported ? null : h("p", { class: "tag warn" }, done.reason ? `Not supported. ${done.reason}` : "No sentence of this answer is supported by evidence"),
     sentences,
     h("p", { class: "quiet small" }, [
       plan ? `${plan.strategy} · ${count(Math.round(plan.milliseconds))} ms` : null,
@@ -133,7 +133,7 @@ function drawn(view: View, question: Question, answer: HTMLElement, side: HTMLEl
       done.left_out ? `${counted(done.left_out, "piece")} of evidence did not fit` : null,
       done.is_truncated ? "cut by the length limit of the chat model" : null,
     ].filter(Boolean).join(" · ")),
-    done.uncovered.length ? h("p", { class: "quiet" }, "Nothing was found about: ", done.uncovered.join("; ")) : null,
+    done.uncovered.length && !done.reason ? h("p", { class: "quiet" }, "Nothing was found about: ", done.uncovered.join("; ")) : null,
     h("h2", {}, "All evidence that was found"),
     evidence.length ? partly(evidence, "pieces", (piece) => h("li", {}, opener("button", { class: "found" }, piece,
       h("span", { class: "found-head" }, h("b", {}, titleOf(piece.source)), cited.has(piece.id) ? h("span", { class: "tag" }, "cited") : null),
