@@ -552,7 +552,9 @@ _BETWEEN = frozenset(("has", "have", "had", "did", "also", "then", "later", "fir
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]")
 _SUBJECT = re.compile(rf"\b(?i:{_AUXILIARY}|is|was|are|were) ({_NAMED})")
 _VERB_BEHIND = re.compile(r"^ ([a-z]+)\b")
-_OF_PRONOUN = re.compile(r"(?:[Ii]t|[Hh]e|[Ss]he|[Tt]hey) \[([^\]]+)\] (?:was|were|is|are) (?:\w+ly )?([a-z]+)")
+_SAID_OF = re.compile(
+    rf"(?:(?:[Ii]t|[Hh]e|[Ss]he|[Tt]hey) \[([^\]]+)\]|^({_NAMED})) (?:was|were|is|are) (?:\w+ly )?([a-z]+)"
+)
 _THING = rf"(?P<thing>(?: (?!(?:{_AUXILIARY}|is|was|are|were|and|in|of)\b)[a-z][\w-]*){{1,2}})"
 _OWNER = re.compile(
     rf"(?:\b(?:[Hh]is|[Hh]er|[Ii]ts|[Tt]heir) \[(?P<bracket>[^\]]+?)['’]s?\]|(?P<name>{_NAMED})['’]s?){_THING}"
@@ -743,7 +745,8 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "closed on Mondays" for "When does it close?".
     - "the deputy chair" for "the chair", "was the chair until 2019" for "is the chair", "per month" for "per year".
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
-    - "It [Solis 2] was made" for "When was the Solis 1 made?", "work in the office" for "work from home".
+    - "It [Solis 2] was made" for "When was the Solis 1 made?", "Ada was born" for "Where was Ben born?".
+    - "work in the office" for "work from home".
 
     Parameters
     ----------
@@ -772,8 +775,12 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
     name = subject[1]
     own_words = words(name.removeprefix("the "))
     for verb in _VERB_BEHIND.findall(question[subject.end() :]):
-        for other, act in _OF_PRONOUN.findall(text):
-            if _is_form(act, verb) and not all(map(statement(other).has, own_words)):
+        for known, other, act in _SAID_OF.findall(text):
+            has = [statement(known or other).has(word) for word in own_words]
+            is_name = not (
+                other.isupper() or name.isupper() or fold(other) in _PRONOUNS
+            )  # an abbreviation may be of it
+            if (not all(has) if known else is_name and not any(has)) and _is_form(act, verb):
                 return True
     names = [word for word in constraints.names if word in name]
     owners = [match for match in _OWNER.finditer(text) if _has_all(match["bracket"] or match["name"], names)]

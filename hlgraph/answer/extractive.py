@@ -278,7 +278,23 @@ _COLOUR = re.compile(
     r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
     re.IGNORECASE,
 )
-_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
+# Where a person was born or died is said right after the word for it, or beside the dates of the life.
+_PLACE_ASKED = (
+    r"(?i:^where|\b(?:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b)"
+)
+_PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}(?!(?:{'|'.join(map(str.capitalize, MONTHS))})\b)[^\W\d_a-z]"
+_AT_PLACE = rf"\b[^.;()–]{{0,90}}?(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
+_LIFE_AT = (
+    r"\([^()]*\d{4},? (?:in |at )?(?:[a-z]+ )?[^\W\d_a-z][^()]*[–-][^()]*\d{4}|\([^\W\d_a-z][^()]*, [^()]*\d{4} ?[–-]"
+)
+_LIFE_PLACES = tuple(
+    (re.compile(rf"{_PLACE_ASKED}.*\b(?:{asked})\b"), re.compile(rf"\b(?i:{said}){_AT_PLACE}|{others}{_LIFE_AT}"))
+    for asked, said, others in (
+        ("born|birth", "born|birthplace|birth|grew up", rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|"),
+        ("die|dies|died|death", "die[sd]|death|killed|murdered|drowned|executed|passed away", ""),
+    )
+)
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_LIFE_PLACES)
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
@@ -1051,16 +1067,8 @@ def _unsupported(answer: Answer, selection: Chosen, about: Sequence[Evidence]) -
     return replace(answer, text=text, is_supported=False, uncovered=unmet, reason=reason)
 
 
-_UNSAID = {
-    Expected.PERSON: "who",
-    Expected.PLACE: "where",
-    Expected.TIME: "when",
-    Expected.REASON: "why",
-    Expected.CAUSE: "why",
-    Expected.FREQUENCY: "how often",
-    Expected.PURPOSE: "what for",
-    Expected.NAME: "the name",
-}
+_UNSAID = {Expected.PERSON: "who", Expected.PLACE: "where", Expected.TIME: "when", Expected.FREQUENCY: "how often"}
+_UNSAID |= {Expected.REASON: "why", Expected.CAUSE: "why", Expected.PURPOSE: "what for", Expected.NAME: "the name"}
 _HOW = re.compile(r"\bhow [a-z]+", re.IGNORECASE)
 
 

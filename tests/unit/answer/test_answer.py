@@ -1341,3 +1341,32 @@ def test_a_duration_a_contact_and_a_place_in_small_letters_are_what_is_asked(
     question: str, text: str, *, is_supported: bool
 ) -> None:
     assert extractive_answer(question, [_evidence(text)]).is_supported == is_supported
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_supported"),
+    [
+        ("Where was Ada Falk born?", "Ada Falk (born May 3, 1964 in Quillon City, Murn) is a volleyball player.", True),
+        ("In what city was Ada Falk born?", "Ada Falk was born Ada Lee on 3 May 1911 at Tessing.", True),
+        ("In which town was Ada Falk born?", "Ada Falk was born to a teacher and a nurse in Tessing.", True),
+        ("Where was Ada Falk born?", "Ada Falk (3 May 1911 in Tessing – 9 June 1980 in Orne) was a writer.", True),
+        ("Where was Ada Falk born?", "Ada Falk of Orne (Tessing, 3 May 1911 – Orne, 9 June 1980) was a writer.", True),
+        ("Where was Ada Falk born?", "Born and raised in Murn, Ada Falk played chess.", True),
+        ("Where was Ada Falk born?", "Name: Ada Falk; Birthplace: Tessing; Sport: chess", True),
+        ("Where was Ada Falk born?", "Ada Falk is a native of Tessing.", True),
+        (
+            "Where was Ada Falk born?",
+            "Ada Falk (born May 3, 1964) is a guard who played in the Murn League for Orne.",
+            False,
+        ),
+        ("In what city was Ada Falk born?", "Ada Falk was born on 3 May 1911 in a barn. She worked in Orne.", False),
+        ("In what city was Ada Falk born?", "Ada Falk (born in May 1964) is a politician from the Red Party.", False),
+        ("Where was Ada Falk born?", "Ada Falk knew Ben Moro. Ben Moro was born in Tessing.", True),
+        ("Where did Ada Falk die?", "Ada Falk died in 1980 at her home in Orne.", True),
+        ("Where did Ada Falk die?", "After Ada Falk's death, her son was elected. He lived in Orne.", False),
+    ],
+)
+def test_a_place_of_birth_or_death_stands_beside_the_word_or_the_dates(
+    question: str, text: str, *, is_supported: bool
+) -> None:
+    assert extractive_answer(question, [_evidence(text)]).is_supported == is_supported
