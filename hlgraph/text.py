@@ -46,7 +46,8 @@ def forget_texts() -> None:
         clear()
 
 
-def _names(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words between white space of a text."""
     return frozenset(text.split())
 
 
@@ -58,7 +59,7 @@ ITEM = re.compile(r"(?:[-+•·‣◦▪–]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivx
 LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
 """A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
 
-STOP_WORDS = _names(
+STOP_WORDS = word_set(
     """a about above after again against all also although am an and another any are as at be because been before being below
     between both but by can cannot could did do does doing down during each either else ever every few for from further had has
     have having he her here hers herself him himself his how however i if in into is it its itself just may me might more most much
@@ -71,40 +72,40 @@ STOP_WORDS = _names(
 """English function and question words, which :func:`content_words` leaves out."""
 
 # Words after which a full stop never ends a sentence, in eleven languages.
-_NEVER_LAST = _names(
+_NEVER_LAST = word_set(
     """mr mrs ms mx dr prof gen col maj capt cpt cmdr lt sgt cpl rev fr hon gov sen rep pres supt messrs mme mlle sra dra sig dott
     e.g eg i.e ie a.k.a aka cf viz vs approx resp incl excl bzw evtl ggf z.b d.h u.a vgl hrsg p.ex т.е т.к т.д им ул гр sog dipl
     hptm mevr mej dhr drs dña srta avda exmo exma profa mgr avv dott.ssa sig.ra sig.na geom onor ul inż płk por tzw hr frk проф
     акад пр пер просп гос напр bl.a t.ex o.a d.v.s f.eks sayın inkl zzgl exkl bspw bijv cda cdta aprox"""
 )
 # The same, if they are not in capitals (FA ends a sentence) and no common first word follows.
-_NEVER_LAST_SMALL = _names("fa med jur rer phil lic ing av")
-_NEVER_LAST_CAPITALS = _names("EE MM RR AA FF SS")  # plurals: EE. UU., MM. Petit et Blanc
+_NEVER_LAST_SMALL = word_set("fa med jur rer phil lic ing av")
+_NEVER_LAST_CAPITALS = word_set("EE MM RR AA FF SS")  # plurals: EE. UU., MM. Petit et Blanc
 # Words after which a full stop does not end a sentence if a number follows.
-_BEFORE_NUMBER = _names(
+_BEFORE_NUMBER = word_set(
     """no nos nr n° núm num fig figs eq eqs vol vols p pp pg pág par para sec secs sect ch chap art arts tab app ex ver v op fl col
     ed abb bd abs стр рис гл ст п kap anm zif abschn str ust pkt poz rozdz ok env pag págs págs kl sz tabl д кв оф корп mo di mi
     lit rn rdnr"""
 )
 # Words that begin a caption or the heading of a part, with its number: Table 3. Ships
-_NUMBERED = _names(
+_NUMBERED = word_set(
     """table figure fig tab tabelle abbildung abb bild tableau tabla cuadro figura tabella tabela tabel figuur box chart plate
     scheme chapter section part appendix annex article step rule example kapitel abschnitt teil anhang chapitre partie annexe
     capítulo sección parte anexo capitolo hoofdstuk deel"""
 )
 # Words after which, as after initials and dotted abbreviations, it ends a sentence only if a common first word follows.
-_MAYBE_LAST = _names(
+_MAYBE_LAST = word_set(
     """al st mt ft jr sr ca cir dept univ assn govt intl est bldg jan feb mar apr jun jul aug sep sept oct nov dec tel avg г гг руб
     тыс млн млрд mio mrd tsd mln mld mill kr zł tys"""
 )
-_AFTER_NUMBER = _names("mill")  # an abbreviation only after digits, else a word: the mill
+_AFTER_NUMBER = word_set("mill")  # an abbreviation only after digits, else a word: the mill
 # Words after which it also ends one if the words before it make a clause, and a name with a verb follows.
-_CAN_END = _names(
+_CAN_END = word_set(
     """inc ltd co corp llc plc bros etc ave blvd rd hwy sq oz lb lbs hr hrs mins usw cie esq phd u.s u.s.a u.k d.c e.u u.n p.m a.m
     ph.d m.d b.a m.a b.sc m.sc ll.b b.c a.d c.e b.c.e a.c s.a n.v b.v s.p.a"""
 )
 # Words that go on with the name before them: the U.S. Senate, Brask Inc. Chairman Tim Vale, 5 p.m. Monday.
-_GOES_ON = _names(
+_GOES_ON = word_set(
     """air ambassador army attorney bank capitol census chairman chairwoman chief circuit citizenship coast congress congressman
     constitution council court customs department district embassy environmental executive federal food forest founder co-founder
     geological government grand highway house immigration justice marine marines mayor military national navy news olympic open
@@ -114,19 +115,19 @@ _GOES_ON = _names(
     international"""
 )
 # First words of sentences in languages other than English.
-_STARTERS = STOP_WORDS | _names(
+_STARTERS = STOP_WORDS | word_set(
     """der die das ein eine es er sie wir ich im am auf bei dann danach doch aber und für heute mit nach het een hij zij dat dit el
     los las una en él ella pero también le les un une il elle ils elles ce cette dans mais gli nel è os um uma em ele ela ten ta w
     na jest он она они это в на но den det han hun men bu bir ve"""
 )
 # Words before a number that make it an ordinal if a full stop follows, and months that do so when they follow.
-_BEFORE_ORDINAL = _names("am dem der den das die des im vom zum zur ein eine einem einer ab bis seit dess d")
-_ORDINAL_MONTHS = _names(
+_BEFORE_ORDINAL = word_set("am dem der den das die des im vom zum zur ein eine einem einer ab bis seit dess d")
+_ORDINAL_MONTHS = word_set(
     """januar jänner februar märz april mai juni juli august september oktober november dezember januari februari mars maj augusti
     december marts ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık január február listopada grudnia
     tammikuuta helmikuuta"""
 )
-_VERBS = _names("is are was were has have had did does do will")  # the stop words that make a clause
+_VERBS = word_set("is are was were has have had did does do will")  # the stop words that make a clause
 _CLAUSE = 100  # characters before an abbreviation that are looked at for the words of a clause
 _NAME_WITH_VERB = re.compile(
     r"(?:[^\W\d_a-zß-öø-ÿ](?:\.|[\w'’-]*)\s+){1,4}(?!series|sports|news)(?:[a-z]{2,}(?:ed|[^su]s)|is|are|was|were|has|have|had|did|do|does|will|would|can"

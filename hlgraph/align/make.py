@@ -351,11 +351,8 @@ def wrong_citations(reasoned: Reasoned) -> str:
     text, at = "", 0
     for span in spans:
         sentence = reasoned.reason[span.start : span.end]
-        wrong = [
-            number
-            for number, context in enumerate(contexts, 1)
-            if number not in span.numbers and objection(sentence, [context.text])
-        ]
+        others = ((number, each) for number, each in enumerate(contexts, 1) if number not in span.numbers)
+        wrong = [number for number, context in others if objection(sentence, [context.text])]
         if not wrong:
             return ""
         text += reasoned.reason[at : span.start] + _moved(sentence, wrong)
@@ -553,11 +550,8 @@ def make(
             with progress.step(f"reasons {side}", len(some), unit="reasons"):
                 outcomes = started.run(ask, some, step=f"reasons {side}")
             faults.update(outcome.fault for outcome in outcomes if outcome.fault)
-            sides[side] += [
-                Reasoned(outcome.task, outcome.reason, executor.fingerprint, version)
-                for outcome in outcomes
-                if not outcome.fault
-            ]
+            usable = (each for each in outcomes if not each.fault)
+            sides[side] += [Reasoned(each.task, each.reason, executor.fingerprint, version) for each in usable]
     train, test = (pairs_of(reasons, negatives=negatives) for reasons in sides.values())
     return PairSet(
         train=train,

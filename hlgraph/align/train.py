@@ -25,6 +25,7 @@ from hlgraph.evaluate.figures import Table, Tabled
 from hlgraph.ids import checksum
 from hlgraph.stores.batches import batched
 from hlgraph.stores.files import make_folder, write_bytes
+from hlgraph.text import word_set
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -60,15 +61,7 @@ def needing_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if (error.name or "").partition(".")[0] in {
-            "torch",
-            "trl",
-            "peft",
-            "transformers",
-            "datasets",
-            "accelerate",
-            "gguf",
-        }:
+        if (error.name or "").partition(".")[0] in word_set("torch trl peft transformers datasets accelerate gguf"):
             raise MissingExtraError("align", _NEEDED_FOR) from error
         raise
 
@@ -434,9 +427,8 @@ def train(
     _claim(folder, _identity(pairs, model, chosen), resume=resume)
     start = time.perf_counter()
     loaded = load(model, device=chosen.device)
-    some = sorted(
-        sorted(pairs, key=lambda pair: checksum("sample", pair.id))[: chosen.samples], key=lambda pair: pair.id
-    )
+    drawn = sorted(pairs, key=lambda pair: checksum("sample", pair.id))[: chosen.samples]
+    some = sorted(drawn, key=lambda pair: pair.id)
     fitting = [pair for pair in some if _fits(pair, loaded, chosen.max_length)]
     if not fitting:
         raise InputError(f"all {len(some)} pairs are longer than {chosen.max_length} tokens; raise max_length")

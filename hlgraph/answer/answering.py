@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from hlgraph.answer.citations import CONTEXT_TOKENS, check_context_tokens, checked, fitted, is_refusal
+from hlgraph.answer.citations import CONTEXT_TOKENS, Pieces, check_context_tokens, checked, fitted, is_refusal
 from hlgraph.answer.contradictions import Contradicting
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
@@ -193,7 +193,9 @@ def answering(
     is_short = request.mode == "short" and request.choices is None
     table = table_answer(request.question, reading.evidence, reader=beside.reader) if beside and is_short else ""
     if isinstance(table, Answer) and chat is not None:
-        reading = reading._replace(evidence=(*_with_number(table), *reading.evidence))
+        # The first row of the number over the table, labelled with the number.
+        first = (replace(citation.evidence, labels=(table.text,)) for citation in table.citations[:1])
+        reading = reading._replace(evidence=(*first, *reading.evidence))
     yield AnswerEvidence(reading.evidence, result.explain)
     writer: Writer | None = None
     if chat is not None:
@@ -208,15 +210,12 @@ def answering(
     has_text = False
     embedder = beside.embedder if beside else None
     parts = _telling(request, reading, writer=writer, calibration=result.calibration, table=table, embedder=embedder)
-    with closing(parts) as telling:
-        while True:
-            try:
-                piece = next(telling)
-            except StopIteration as end:
-                answer = end.value
-                break
+    pieces = Pieces(parts)
+    with closing(iter(pieces)) as telling:
+        for piece in telling:
             yield AnswerPiece(piece)
             has_text = True
+    answer = pieces.result
     if not has_text:
         yield AnswerPiece(answer.text)
     is_judged = request.verify == "chat" and writer is not None
@@ -261,38 +260,27 @@ def _telling(
     embedder: Embedder | None,
 ) -> Telling[Answer]:
     """The answer of a mode, written by the chat model if there is one; else made of evidence, without yielding pieces."""
-    evidence = reading.evidence
+    question, evidence, tokens = request.question, reading.evidence, request.context_tokens
     if isinstance(table, Answer) and writer is None:
         return table
     # A model that reads the evidence recognises more reliably than this rule that it holds no answer.
     least = 0.0 if request.least_support is None and writer is not None else request.least_support
-    if is_missing(request.question, evidence, least=least, calibration=calibration):
-        return _without_number(Answer(request.question, NOT_FOUND, (), is_supported=False), table)
+    if is_missing(question, evidence, least=least, calibration=calibration):
+        return _without_number(Answer(question, NOT_FOUND, (), is_supported=False), table)
     if writer is not None and request.mode == "report":
-        return (yield from telling_report(request.question, reading, writer=writer, bounds=_bounds(request)))
+        return (yield from telling_report(question, reading, writer=writer, bounds=_bounds(request)))
     if writer is not None:
         prompt = {"plain": "answer", "reason": "reason", "aligned": ALIGNED}[request.style]
-        tokens = request.context_tokens
-        return (
-            yield from telling_answer(request.question, evidence, writer=writer, context_tokens=tokens, prompt=prompt)
-        )
+        return (yield from telling_answer(question, evidence, writer=writer, context_tokens=tokens, prompt=prompt))
     if request.mode == "report":
         said = [piece for piece in evidence if piece.statement_id] if reading.sections else evidence
-        answer = extractive_report(request.question, said, bounds=_bounds(request), calibration=calibration)
+        answer = extractive_report(question, said, bounds=_bounds(request), calibration=calibration)
     else:
-        fit = fitted(evidence, request.context_tokens)
+        fit = fitted(evidence, tokens)
         fitting = [evidence[at] for at in fit.places]
-        answer = extractive_answer(
-            request.question, fitting, calibration=calibration, refuse=least != 0, embedder=embedder
-        )
+        answer = extractive_answer(question, fitting, calibration=calibration, refuse=least != 0, embedder=embedder)
         answer = _without_number(replace(answer, left_out=fit.left_out), table)
     return answer
-
-
-def _with_number(table: Answer) -> tuple[Evidence, ...]:
-    """The first row of a number over a table, labelled with the number."""
-    labels = (table.text,)
-    return tuple(replace(citation.evidence, labels=labels) for citation in table.citations[:1])
 
 
 def _without_number(answer: Answer, reason: Answer | str) -> Answer:
@@ -387,11 +375,8 @@ def finding(
 
     def find(text: str) -> SearchResult:
         asked = replace(usual, question=text)
-        if (
-            not is_wide
-            or stores.graph.derived is None
-            or run_named(stores.graph.derived, search.corpus, name=RUN) is None
-        ):
+        derived = stores.graph.derived if is_wide else None
+        if derived is None or run_named(derived, search.corpus, name=RUN) is None:
             return run(asked, chosen)
         summaries = replace(asked, unit="summary", k=SUMMARIES, explain=False, tabular=False, communities=False)
         with stores.snapshot():

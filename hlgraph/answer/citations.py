@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited, estimated_tokens
@@ -21,6 +21,7 @@ CUT = "(The rest of this piece is left out.)"
 _TITLES = 5  # titles of sources that a summary is shown with
 _PLACE = 80  # characters of title and heading that a cut piece keeps
 _Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 NOT_THERE = "NOT IN THE CORPUS"
 _WIDEST_RANGE = 20
 # [1], [1, 2], [1-3]; the brackets of links and quotations hold more than numbers.
@@ -299,6 +300,24 @@ class Arriving:
             return ""
         new, self._given_out = text[len(self._given_out) :], text
         return new
+
+
+class Pieces(Generic[_Result]):
+    """The text of a generator, in pieces; ``result`` is its return value, once there are no more.
+
+    Parameters
+    ----------
+    telling : the generator
+    """
+
+    result: _Result
+
+    def __init__(self, telling: Generator[str, None, _Result]) -> None:
+        self._telling = telling
+
+    def __iter__(self) -> Generator[str, None, None]:
+        """Yields the pieces."""
+        self.result = yield from self._telling
 
 
 def said(reply: str) -> str:

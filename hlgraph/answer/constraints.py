@@ -1,7 +1,7 @@
 """The constraints of a question (its names, numbers and telling words), which of them a text meets, and whether it asserts them.
 
 A word is met by itself, by a form of it, by the verb or the noun of its action, or by a word that states the same thing
-(``synonyms.txt``: "wrote" by "novel", "killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
+(``words.txt``: "wrote" by "novel", "killed" by "died"). Words that tell little ("get", "part", "year") are never unmet.
 """
 
 from __future__ import annotations
@@ -10,28 +10,25 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from importlib import resources
+from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.algorithms.calibration import usual_cosine
-from hlgraph.extract.wording import Wording, telling_words
+from hlgraph.extract.wording import MONTHS, Wording, telling_words, word_lists
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
-from hlgraph.retrieve.question.keywords import MONTHS
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, words
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, word_set, words
 
-_LIGHT = """many much people person persons man woman men women one ones thing things kind sort type way year years
-    day days date month time times town city place places part country name names first called need needs needed go
-    goes going went gone get gets getting got take takes took taken make makes made come comes came put puts give
-    gave use used set work works turn do does did say says said let lets keep kept become becomes became various
-    total exact exactly good whole really actually ever still according currently today now early earlier late later
-    new old far long tall high big large great end ends begin begins happen happens happened known know mean means stand
-    stands also always usually often reach reached number amount list tell show find long-running word words together up
-    out over back off away behind along who's where's what's how's when's why's older elder younger oldest youngest
-    soon quickly bigger larger smaller taller higher longer shorter earliest latest sooner company firm organisation
-    organization colour color shape size anybody anyone anything somebody someone something everybody everyone
-    parts kinds sorts types items"""
-LIGHT = frozenset(f"{word}{ending}" for word in _LIGHT.split() for ending in ("", "s" * (len(word) > len("use"))))
+LISTS = word_lists("hlgraph.answer", "words.txt")
+"""The word lists of answers."""
+
+
+def words_of(*names: str) -> frozenset[str]:
+    """The words of lists."""
+    return word_set(" ".join(line for name in names for line in LISTS[name]))
+
+
+LIGHT = frozenset(f"{word}{ending}" for word in words_of("light") for ending in ("", "s" * (len(word) > len("use"))))
 """Words of questions that tell little: an answer need not have them."""
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -52,57 +49,25 @@ _FUNCTION_WORDS = STOP_WORDS.difference(MONTHS)  # May is a month as a name
 _ARTICLES = frozenset(("The", "A", "An", "I"))
 _OFFICE = re.compile(r"(?<![\w.])((?![a-z])[^\W\d_]\w+) of (?![a-z])[^\W\d_][\w'’-]*")
 _CJK_WORD = re.compile(r"[\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]{2,}")
-_CJK_ASKING = re.compile(
-    "何時|何処|何人|何年|何月|何日|何|誰|哪里|哪些|哪个|哪年|哪|什么|什麼|谁|多少|几个|几年|几|幾|多久|多大|怎么样|怎么|怎样|怎|为什么|如何|是否|"
-    "有没有|[是的吗呢了在有和与个这那被于之]|[年月日時人名前]"
-)
-_ALSO_OTHER = "was is in an am as a do has he me no so on or we of over had her"
-_SHARED = frozenset(_ALSO_OTHER.split())  # words of English that are words of these languages, too
+_CJK_ASKING = re.compile("|".join(LISTS["asking_cjk"]))
+_GERMAN, _FOREIGN = words_of("german"), words_of("german", "romance")
+_SLIGHT_ELSEWHERE = _FOREIGN | words_of("elsewhere")
+_SHARED = word_set("was is in an am as a do has he me no so on or we of over had her")  # also words of other languages
 _LIFE = re.compile(r"\([^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,40}[–-][^()]{0,40}\b(?:1\d{3}|20\d\d)\b")
 MONEY = (
     r"[$€£¥] ?\d|\d ?[€£$¥]|\b(?:AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR) ?\d"
     r"|\d (?:(?:thousand|million|billion) )?(?:euros?|dollars?|pounds?|crowns?|francs?|cents?|pence|yen)\b"
 )
 """A sum of money."""
-# Words that a value states by its form: "3.1.0" is a version, "3.1.0 (2024-02-19)" says when it was released.
 _SIGNS = {
     word: re.compile(pattern)
-    for words_of, pattern in {
-        "version versions": r"\bv?\d+\.\d+\.\d+\b|\bv\d|\b(?!(?:Section|Chapter|Part|Table|Figure|Annex)\b)[A-Z]\w+ \d+\.\d+\b",
-        "temperature warm cold hot température temperatura temperatur": r"\d ?°\s?[CF]\b|\bdegrees (?:Celsius|Fahrenheit)\b",
-        "released release": r"\b\d+\.\d+\S* [(–-]+ ?\d{4}-\d\d-\d\d\b",
-        "phone telephone": r"(?<![\d.,])(?:\+\d|0\d|\(0?\d{2,4}\))[\d ()/-]{5,}\d",
-        "email e-mail": r"\w@\w[\w-]*\.",
-        "website url": r"\bhttps?://|\bwww\.",
-        "bought buy buys acquired acquire purchased purchase": r"\bt(?:ake[sn]?|ook) over (?!(?:and|as|at|from|in|when|after)\b)\w",
-        "paid": r"\b(?:bought|sold|acquired|purchased)\b[^.;]* for [^.;]*?\d",
-        "pay pays cost costs charge charges money": MONEY,
-        "rejected reject refused declined": r"\bturn(?:ed|s)? (?:\w+ )?down\b",
-        "postponed postpone": r"\b(?:put|puts|pushed) (?:\w+ )?(?:off|back)\b",
-        "cancelled cancel": r"\bcall(?:ed|s)? (?:\w+ )?off\b",
-        "increased increase rise rose raised": r"\b(?:goes|go|went|gone) up\b",
-        "decreased decrease fell fall": r"\b(?:goes|go|went|gone) down\b",
-        "demolished demolish": r"\b(?:torn|tore|pulled|knocked) down\b",
-        "founded": r"\bset up\b",
-        "fast speed strong": r"\d ?(?:[kc]?m/s|km/h|mph|rpm|knots?)\b|\d [a-z]+ (?:per|an?|every) (?:second|minute|hour)\b",
-        "wavelength wavelengths": r"\d ?nm\b|\d nanomet",
-        "highest maximum": r"\b(?:at most|up to|(?:never|not|no) more than|limit(?:ed)? (?:of|to)) [$€£]?\d",
-        "lowest minimum": r"\b(?:at least|(?:never|not|no) less than|from) [$€£]?\d",
-        "die died dies dead death": r"\bpass(?:ed|es) away\b",
-        "voltage": r"\d ?k?V\b|\d volts?\b",
-        "power": r"\d ?[kM]?W\b|\d (?:kilo|mega)?watts?\b|\d ?hp\b|horsepower",
-        "frequency": r"\d ?[kMG]?Hz\b",
-        "pressure": r"\d ?(?:bars?|psi|h?Pa)\b",
-        "area": r"\d ?(?:m²|km²|ha)(?!\w)|\d (?:hectares?|acres?|square)\b",
-        "percentage percent": r"\d ?%|\d per ?cent\b",
-    }.items()
+    for line in LISTS["signs"]
+    for words_of, _, pattern in [line.partition(": ")]
     for word in words_of.split()
-}
+} | dict.fromkeys(word_set("pay pays cost costs charge charges money"), re.compile(MONEY))
 _SHORT_STEM = 5
 _KEPT = 2_048  # texts that are in memory with their words
-_ENDING = re.compile(
-    r"(?:e[drns]?|ers|ings?|[sdrnty]|ly|al|ic|ions?|ie[sdr]|ish|ist|ain|ors?|an|ian|ive|ity|ous|age|ful|ant|ent|nt|ary|ure|ese|ate)?"
-)
+_ENDING = re.compile(rf"(?:{'|'.join(LISTS['endings'])})?")
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 
@@ -132,6 +97,11 @@ class Constraints(NamedTuple):
         """All of them: names, phrases, numbers, words."""
         return (*self.names, *self.phrases, *self.numbers, *self.words)
 
+    @property
+    def telling(self) -> list[str]:
+        """The words that tell much."""
+        return [word for word in self.words if word not in LIGHT]
+
 
 @cached_by_text(_KEPT)
 def constraints_of(question: str) -> Constraints:
@@ -155,45 +125,29 @@ def constraints_of(question: str) -> Constraints:
     numbers = tuple(word for word in others if _DIGIT.search(word) and word not in joined)
     numbers += tuple(dict.fromkeys(_OPTION.findall(question)))
     rest = (word for word in others if not _DIGIT.search(word) and word.removesuffix("'s") not in STOP_WORDS)
-    asked, others_words = words(question), _function_words("German", "French")
-    common = [word in STOP_WORDS and word not in others_words for word in asked]
-    is_sure = (
-        any(common[:1]) and asked[0] not in _SHARED
-    )  # names may have words of other languages: "El Paso de la Reina"
-    is_english = is_sure or (
-        (any(common[:1]) or sum(common) > 1) and sum(word in others_words for word in asked) <= sum(common)
-    )
+    asked = words(question)
+    common = [word in STOP_WORDS and word not in _FOREIGN for word in asked]
+    is_sure = any(common[:1]) and asked[0] not in _SHARED  # names may have foreign words: "El Paso de la Reina"
+    has_english = any(common[:1]) or sum(common) > 1
+    is_english = is_sure or (has_english and sum(word in _FOREIGN for word in asked) <= sum(common))
     if not is_english:
         if parts := _CJK_WORD.findall(_CJK_ASKING.sub(" ", question)):
             pairs = tuple(dict.fromkeys(each for part in parts for each in _pairs(part)))
             return Constraints((), (), numbers, pairs, is_english=False)
         # the first word has a capital in any case, and in German every noun has
-        names = [] if _function_words("German") & {*asked} else [name for name in names if fold(name) != asked[0]]
-        return _of_another_language(asked, (names, numbers), phrases + offices, joined)
+        names = [] if _GERMAN & {*asked} else [name for name in names if fold(name) != asked[0]]
+        taken = {part for name in names for part in words(name)} | _SLIGHT_ELSEWHERE
+        others = [word for word in dict.fromkeys(asked) if len(word) > 2 and word not in taken]
+        rest = (word for word in others if not _DIGIT.search(word))
+        names = [name for name in names if fold(name) not in _SLIGHT_ELSEWHERE]
+    is_known = is_english or not _SLIGHT_ELSEWHERE.isdisjoint(asked)
     named = tuple(name for name in names if name not in joined)
-    return Constraints(named, phrases + offices, numbers, tuple(rest))
+    return Constraints(named, phrases + offices, numbers, tuple(rest), is_english, is_known)
 
 
 def _pairs(run: str) -> Iterator[str]:
     """The neighbouring characters of a word without spaces, two by two; all of a short word and of one in katakana."""
     yield from ([run] if len(run) < 3 or run[0] < "\u3400" else (run[at : at + 2] for at in range(len(run) - 1)))
-
-
-def _of_another_language(
-    asked: Sequence[str], said: tuple[Sequence[str], tuple[str, ...]], phrases: tuple[str, ...], joined: set[str]
-) -> Constraints:
-    """The constraints of a question in another language: its words count if its function words are known."""
-    names, numbers = said
-    slight = _function_words("German", "French", "Polish")
-    is_known = not slight.isdisjoint(asked)
-    taken = {part for name in names for part in words(name)}
-    rest = (
-        word
-        for word in dict.fromkeys(asked)
-        if len(word) > 2 and word not in slight and word not in taken and not _DIGIT.search(word)
-    )
-    named = tuple(name for name in names if name not in joined and fold(name) not in slight)
-    return Constraints(named, phrases, numbers, tuple(rest), is_english=False, is_known=is_known)
 
 
 class Statements:
@@ -250,7 +204,8 @@ class Statements:
             return any(constraint in _OPTION.findall(text) for text in self._own)
         folded = fold(constraint)
         is_day = (day := folded.removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4]))
-        if is_day or (_VERSION.fullmatch(constraint) and self._has_version(constraint)):
+        release = rf"\b{re.escape(constraint)}\.\d" if _VERSION.fullmatch(constraint) else ""  # 3.2.0 of 3.2
+        if is_day or (release and any(re.search(release, text) for text in self._texts)):
             return True
         if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
             return True
@@ -263,9 +218,6 @@ class Statements:
             return self.has(verb)
         return not word.endswith(_NO_VERB_OF) and self._derived.has(word)
 
-    def _has_version(self, number: str) -> bool:
-        return any(re.search(rf"\b{re.escape(number)}\.\d", text) for text in self._texts)  # 3.2.0 is a version 3.2
-
     def _has_word(self, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
         if not self._wording.has(word):
@@ -276,8 +228,7 @@ class Statements:
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
-        words = constraints.words if constraints.is_known else ()
-        needed = (*constraints.names, *constraints.phrases, *constraints.numbers, *words)
+        needed = constraints.all if constraints.is_known else constraints._replace(words=()).all
         return tuple(one for one in needed if one not in LIGHT and not self.has(one))
 
     def denies(self, text: str) -> bool:
@@ -288,19 +239,14 @@ class Statements:
     def _as_here(self, token: re.Match[str]) -> str:
         """A word, or the form of an irregular verb that the texts have in its place: "lent" for "lend"."""
         word = fold(token[0])
-        forms = () if word in self._words else _irregular().get(word, ())
+        forms = () if word in self._words else _IRREGULAR.get(word, ())
         return next((form for form in forms if form in self._words), token[0])
 
 
 _DERIVED = re.compile(
     r"(?<=\w{4})(?:[ai]tions?|isons?|(?<=[aeilnrsu])sions?|ness)$|(?<=\w{3})(?:ments?|ab(?:le|ility))$"
 )
-_NO_VERB_OF = (
-    "al",
-    "ar",
-    "ary",
-    "ic",
-)  # "general" has nothing to do with a generation, nor "popular" with a population
+_NO_VERB_OF = ("al", "ar", "ary", "ic")  # "general" has nothing to do with a generation
 
 
 @lru_cache(_KEPT)
@@ -348,8 +294,8 @@ def has_itself(text: str, constraints: Constraints, *, besides: Collection[str] 
     besides : words that do not count
     """
     wording = statement(text)._wording
-    telling = (word for word in constraints.words if word not in LIGHT and word not in besides)
-    return any(wording.has(form) for word in telling for form in (word, *_irregular().get(word, ())))
+    telling = (word for word in constraints.telling if word not in besides)
+    return any(wording.has(form) for word in telling for form in (word, *_IRREGULAR.get(word, ())))
 
 
 def weight(word: str) -> float:
@@ -403,29 +349,12 @@ def lacking(unmet: Sequence[str], *, of: str = "No statement") -> str:
 
 
 @cache
-def word_lists(name: str) -> tuple[str, ...]:
-    """The lines of ``synonyms.txt`` below the first heading ("# ...") that has a word.
-
-    Parameters
-    ----------
-    name : a word of the heading, such as "Irregular"
-    """
-    text = resources.files(__package__).joinpath("synonyms.txt").read_text("utf-8")
-    return tuple(re.split(rf"(?m)^#.*\b{name}\b.*\n(?:#.*\n)*", text, maxsplit=1)[1].partition("\n#")[0].splitlines())
-
-
-@cache
-def _function_words(*languages: str) -> frozenset[str]:
-    return frozenset(word for language in languages for line in word_lists(language) for word in line.split())
-
-
-@cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
-    """For each word of ``synonyms.txt`` the numbers of the groups that it states, and of those that it asks for.
+    """For each word of ``words.txt`` the numbers of the groups that it states, and of those that it asks for.
 
     What asks is also stated by any other form of its verb or noun: "departed" by "departs".
     """
-    lines = [line for name in ("Words", "Irregular", "Units") for line in word_lists(name)]
+    lines = chain.from_iterable(LISTS[name] for name in ("groups", "irregular", "units"))
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
     for number, line in enumerate(lines):
@@ -455,56 +384,31 @@ def _root(word: str) -> str:
     return f"{_INFLECTION.sub('', word)}-"
 
 
-@cache
-def _irregular() -> Mapping[str, tuple[str, ...]]:
-    """The forms of each irregular verb, by each of them."""
-    return {form: tuple(line.split()) for line in word_lists("Irregular") for form in line.split()}
+_IRREGULAR = {form: tuple(line.split()) for line in LISTS["irregular"] for form in line.split()}
+"""The forms of each irregular verb, by each of them."""
 
 
 @lru_cache(1 << 16)
 def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
     groups = _groups()[is_asked]
     forms = (word, *(word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)))
-    return next((groups[form] for form in forms if form in groups), frozenset[int]()) | groups.get(
-        _root(word), frozenset()
-    )
+    own = next((groups[form] for form in forms if form in groups), frozenset[int]())
+    return own | groups.get(_root(word), frozenset())
 
 
 # Whether a statement asserts what is asked, with the same roles: who did what to whom, and whose thing it is about.
 
-_DOUBT = re.compile(
-    r"\b(?:den(?:y|ies|ied|ying)|refut(?:e|es|ed)|alleg(?:e|es|ed|edly)|rumou?r(?:s|ed)?|(?<!no )doubt\w*|disput(?:e|es|ed)"
-    r"|no evidence|nothing to indicate)\b",
-    re.IGNORECASE,
-)
+_DOUBT = re.compile(rf"\b(?:{'|'.join(LISTS['doubts'])})\b", re.IGNORECASE)
 # What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
-_RESERVE = re.compile(
-    r"(?:^|: )otherwise\b|\b(?:except|with the exception of|excluding|apart from|other than"
-    r"|(?:all|day|each|any\w*|every\w*|nothing|nobody|none) but"
-    r"|almost|nearly|fail(?:s|ed)? to|refus\w+|reject\w*|declin\w+|decid\w+ against|unclear|unknown|whether|might|could"
-    r"|(?<!\d )may(?! \d)|(?<!is )(?<!are )(?<!be )(?<!was )(?<!were )(?<!been )used to|would|should|will"
-    r"|shall|plan(?:s|ned)? to|hope[sd]? to|want(?:s|ed)? to|intend\w*|attempt\w*|tri(?:es|ed) to|escap\w+|avoid\w*|prevent\w*"
-    r"|until|former|formerly|once|previously|instead|rather than|beat|defeat(?:s|ed)?"
-    r"|supposed to|meant to|scheduled to|expected to|due to be|was to|were to"
-    r"|claim(?:s|ed)?|argu(?:es?|ed)|contend(?:s|ed)?|insist(?:s|ed)?|maintain(?:s|ed) that|believ(?:es?|ed)|think|thinks|thought"
-    r"|suspect(?:s|ed)?|suggest(?:s|ed)? that|accus\w+|please|kindly|demand(?:s|ed)?|propos(?:es?|ed|als?)|request(?:s|ed)?"
-    r"|keep (?:\w+ ){0,3}?(?:out|away|off)|call(?:s|ed)? for)\b",
-    re.IGNORECASE,
-)
+_RESERVE = re.compile(rf"(?:^|: )otherwise\b|\b(?:{'|'.join(LISTS['reserves'])})\b", re.IGNORECASE)
 _AND_WILL = re.compile(
     r"(?<=\w),? and (?:will|shall|would|(?<!\d )may(?! \d)|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
 _FEWEST_ECHOED = 3  # words of a question after "who"
-_PRONOUNS = frozenset(("he", "she", "it", "they", "who", "that", "which", "we", "i", "you", "and", "or", "not", "to"))
+_PRONOUNS = word_set("he she it they who that which we i you and or not to")
 _STEM = 5  # of a cue: "escap" of "escaped"
 # What follows is only planned, tried, or nearly so.
-_UNREAL = re.compile(
-    r"\b(?:would have|almost|nearly|fail(?:s|ed)? to|refus(?:es?|ed) to|declin(?:es?|ed) to|supposed to|meant to|tri(?:es|ed) to"
-    r"|attempted to|want(?:s|ed)? to|threaten(?:s|ed)? to|(?:propos|suggest|offer|ask)(?:e?s|e?d|ing) (?:to|that|whether)"
-    r"|(?:is|are|was|were) to(?= be\b| [a-z]+)"
-    r"|(?P<plan>plan(?:s|ned)? to|hope[sd]? to|intend(?:s|ed)? to|expect(?:s|ed)? to|scheduled to|due to (?=be\b)|will|shall))\b",
-    re.IGNORECASE,
-)
+_UNREAL = re.compile(rf"\b(?:{'|'.join(LISTS['unreal'])}|(?P<plan>{'|'.join(LISTS['plans'])}))\b", re.IGNORECASE)
 _PAST_ASKED = re.compile(
     r"\b(?:was|were|did|had|has|have)\b(?! to\b)"
     r"|^(?:who|which|what)\b(?!.*\b(?:is|are|must|may|can|will|shall|should)\b)(?: [\w’'-]+){0,4}? [a-z]+ed\b",
@@ -513,9 +417,7 @@ _PAST_ASKED = re.compile(
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|although|while|because|so)\b", re.IGNORECASE)
 # A negation of what is known or said of something does not deny the thing itself.
 _NOT_KNOWN = re.compile(
-    r"(?:\b(?:not|never|nobody|no one|neither)|n['’]t)(?: \w+){0,2}? (?:confirm\w*|sa(?:y|id)|pro(?:ve|ved|ven)|clear|certain|sure"
-    r"|know\w*|decide\w*|believe\w*|think|thought|expect\w*|announce\w*|comment\w*|report\w*)\b",
-    re.IGNORECASE,
+    rf"(?:\b(?:not|never|nobody|no one|neither)|n['’]t)(?: \w+){{0,2}}? (?:{'|'.join(LISTS['known'])})\b", re.IGNORECASE
 )
 
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*|[^\W\d]*\d\w*)"
@@ -542,13 +444,10 @@ _OBJECT = re.compile(
     r"([a-z]+) (?:the )?(?!(?:about|after|and|before|from|over|since|than|under|until|with)\b)([a-z]{3,}) (\d[\w-]*)"
 )
 _NOUN_OF_ACT = re.compile(r"\w+(?:ion|ment|ing|ure|al)s?")
-# Verbs whose two sides may change places.
-_MUTUALS = """meet met marry married wed divorce divorced merge merged border fight fought play played face faced resemble equal
-    join joined adjoin cross crossed share shared date dated know knew"""
-_MUTUAL = frozenset(_MUTUALS.split())
+_MUTUAL = words_of("mutual")
 _NO_VERB = ("er", "ers", "or", "ors", "ion", "ions", "ment", "ments", "ing", "ings", "ship", "ure", "al", "ory")
-_BE = frozenset(("is", "are", "was", "were", "be", "been", "being"))
-_BETWEEN = frozenset(("has", "have", "had", "did", "also", "then", "later", "first", "once", "finally", "soon", "the"))
+_BE = word_set("is are was were be been being")
+_BETWEEN = word_set("has have had did also then later first once finally soon the")
 _TOKEN = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]")
 _SUBJECT = re.compile(rf"\b(?i:{_AUXILIARY}|is|was|are|were) ({_NAMED})")
 _VERB_BEHIND = re.compile(r"^ ([a-z]+)\b")
@@ -565,7 +464,8 @@ _AT_NUMBER = re.compile(
     r"\b(until|till|before|to|from|since|after|within) (?:[A-Z][a-z]+ )?(\d{3,4}|\d{1,2}(?= [a-z]{3,}))\b",
     re.IGNORECASE,
 )
-_ENDED = re.compile(  # "retired in 2019" for "since 2019"
+# "retired in 2019" for "since 2019"
+_ENDED = re.compile(
     r"\b(?:retired|resigned|left|died|ended|closed|ceased|dissolved|stepped down)\b[^.;,]{0,30}?"
     r" (?:in|on|by) (?:[A-Z][a-z]+ )?(\d{4})\b"
 )
@@ -574,10 +474,7 @@ _STATED_ORDER = {
     "before": "followed|follows|succeeded|succeeds|replaced|replaces|after",
     "after": "preceded|precedes|before",
 }
-_ORDER_WORD = re.compile(
-    r"\b(?:before|after|pre(?:ced|decess)\w+|succe\w+|follow\w+|replac\w+|took over|until|former|previous\w*|next)\b",
-    re.IGNORECASE,
-)
+_ORDER_WORD = re.compile(rf"\b(?:{'|'.join(LISTS['order_words'])})\b", re.IGNORECASE)
 _AT_NAME = re.compile(rf"([a-z]+) (of|in|at|on|from|to|for|with|near|by) ({_NAMED})")
 _AT_THING = re.compile(r"([a-z]{3,}) (?:from|in|at) (?:the |an? )?(?!the\b)([a-z]{3,})\b")
 _REFERS = re.compile(r"\b(?:it|them|there|here)\b")  # "stops in front of it" may be at the museum
@@ -592,25 +489,15 @@ _RATE = re.compile(
     rf"\b(?:(?:per|an?|each|every) ({_RATES.replace(' ', '|')})\b|(year|month|week|hour)ly\b|(dai)ly\b|(annual)(?:ly)?\b)"
 )
 _SAME_RATE = {"dai": "day", "annual": "year"}
-_BELOW_RANK = (
-    "(?:deputy|vice|assistant|acting|interim|honorary|associate|junior|former|sub|under|ex|co"
-    "|stellvertretende[rnms]?|kommissarische[rnms]?|ehemalige[rnms]?|frühere[rnms]?|ancien(?:ne)?|antigu[oa]|antig[oa]|voormalige?)"
-)
+_BELOW_RANK = rf"(?:{'|'.join(LISTS['lower_ranks'])})"
 # Who, what and when in German, French, Spanish, Italian, Portuguese and Dutch; their negations; who acts in the passive.
-_ASKS_ELSEWHERE = re.compile(
-    r"\W*(?:wer|was|wann|wo|welche[rsnm]?|wie|warum|qui|que|quels?|quelles?|quand|où|comment|combien|pourquoi|quién(?:es)?|qué|cuál(?:es)?"
-    r"|cuándo|dónde|cómo|cuánt[oa]s?|chi|che|quali?|quando|dove|come|quant[oiae]|perché|quem|qual|quais|onde|como|wat|wanneer|waar"
-    r"|welke?|hoe|waarom)\b",
-    re.IGNORECASE,
-)
+_ASKS_ELSEWHERE = re.compile(rf"\W*(?:{'|'.join(LISTS['asking_elsewhere'])})\b", re.IGNORECASE)
 _WHO_ELSEWHERE = re.compile(
     r"\W*(?:wer|qui|quién|chi|quem|wie) (?!ist|war|sind|waren|est|sont|était|es|son|era|fue|è|sono|é|são|is|was|zijn|waren)\w",
     re.IGNORECASE,
 )
 _NOT_ELSEWHERE = re.compile(
-    r"\b(?:nicht|kein(?:e[rnms]?)?|niemals|nie|niemand|nichts|pas|jamais|aucune?|no|nunca|ning[uú]na?s?|não|niet|geen|nooit|non|nessun[oa]?)\b"
-    r"(?! (?:weit|nur|(?:\w+er|mehr) (?:als|dan)|loin|(?:plus|moins|más|menos) de|lejos|(?:più|meno) di|lontano|longe|ver)\b)",
-    re.IGNORECASE,
+    rf"\b(?:{'|'.join(LISTS['not_elsewhere'])})\b(?! (?:{'|'.join(LISTS['denying_nothing'])})\b)", re.IGNORECASE
 )
 _LAST_PART = re.compile(r", [^,;]{1,30}$")
 _BY_ELSEWHERE = re.compile(r"\b(?:von|vom|durch|par|por|pelo|pela|da|dal(?:la)?|door)\b", re.IGNORECASE)
@@ -619,9 +506,8 @@ _GONE = re.compile(r"\b(?:was|were)\b[^.;]*\b(?:until|till|to) (?:[A-Z][a-z]+ )?
 _THAN = re.compile(rf"(?i:who|what|which)\b.* than (?:the )?(?!\d)({_NAMED}|\w+)")
 _TAKES = re.compile(r"\btak(?:es?|en|ing)\b[^.;]*?\bto ([a-z]+)")
 _NEW_CLAUSE = re.compile(r"; (?!(?:he|she|it|they|his|her|its|their)\b)")
-_LISTED = re.compile(  # "Sarn 5 euros for a key, Brask 7 euros for a lock"
-    rf"(?:, (?:and )?| and )(?={_CAPITAL} [$€£]?\d[\d.,]* ?[€$£%a-z])"
-)
+# "Sarn 5 euros for a key, Brask 7 euros for a lock"
+_LISTED = re.compile(rf"(?:, (?:and )?| and )(?={_CAPITAL} [$€£]?\d[\d.,]* ?[€$£%a-z])")
 _NEXT_PART = re.compile(r"[.;]|, (?=[a-z])|\b(?:and|but|or)\b (?=[a-z])")
 
 
@@ -722,10 +608,8 @@ def is_unreal(question: str, text: str, *, constraints: Constraints) -> bool:
         end = _CLAUSE_END.search(text, cue.end())
         planned = Statements([text[cue.end() : end.start() if end else len(text)]])
         rest = Statements([text[: cue.start()], text[end.start() :] if end else ""])
-        words = [word for word in constraints.words if word not in LIGHT]
-        only_planned = [word for word in words if planned.has(word) and not rest.has(word)]
-        others = [word for word in words if word not in only_planned]
-        if only_planned and not any(word.endswith("ed") for word in others):
+        only_planned = [word for word in constraints.telling if planned.has(word) and not rest.has(word)]
+        if only_planned and all(word in only_planned or not word.endswith("ed") for word in constraints.telling):
             return True
     return False
 
@@ -774,14 +658,12 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
         return False
     name = subject[1]
     own_words = words(name.removeprefix("the "))
-    for verb in _VERB_BEHIND.findall(question[subject.end() :]):
-        for known, other, act in _SAID_OF.findall(text):
-            has = [statement(known or other).has(word) for word in own_words]
-            is_name = not (
-                other.isupper() or name.isupper() or fold(other) in _PRONOUNS
-            )  # an abbreviation may be of it
-            if (not all(has) if known else is_name and not any(has)) and _is_form(act, verb):
-                return True
+    verb = _VERB_BEHIND.match(question[subject.end() :])
+    for known, other, act in _SAID_OF.findall(text) if verb else ():
+        has = [statement(known or other).has(word) for word in own_words]
+        is_name = not (other.isupper() or name.isupper() or fold(other) in _PRONOUNS)  # an abbreviation may be of it
+        if (not all(has) if known else is_name and not any(has)) and verb and _is_form(act, verb[1]):
+            return True
     names = [word for word in constraints.names if word in name]
     owners = [match for match in _OWNER.finditer(text) if _has_all(match["bracket"] or match["name"], names)]
     own = _OWN.match(text)
@@ -799,8 +681,7 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
 
 
 def _has_all(text: str, names: Sequence[str]) -> bool:
-    said = statement(text)
-    return all(map(said.has, names))
+    return all(map(statement(text).has, names))
 
 
 def _is_state(question: str, text: str) -> bool:
@@ -810,13 +691,8 @@ def _is_state(question: str, text: str) -> bool:
 
 
 def _is_reversed(question: str, text: str) -> bool:
-    for name, verb, is_agent in _roles(question):
-        if verb in _MUTUAL:
-            return False
-        known = _role(text, name, verb)
-        if known is not None and known is not is_agent:
-            return True
-    return False
+    roles = [role for role in _roles(question) if role[1] not in _MUTUAL]
+    return any(_role(text, name, verb) is (not is_agent) for name, verb, is_agent in roles)
 
 
 def _has_no_agent(question: str, text: str) -> bool:
@@ -828,16 +704,15 @@ def _has_no_agent(question: str, text: str) -> bool:
         second = [match for match in _SECOND_VERB.finditer(text) if _is_form(match[1], did[1])]
         if second and not any(re.search(r"\bby\b", match[2]) for match in second):
             return True
-        thing = statement(question)
+        asked = statement(question)
         acts = [match for match in _PARTICIPLE.finditer(text) if _is_form(match[2], did[1])]
-        if acts and all((match[1] in _BE or thing.has(match[1])) and " by " not in match[3] for match in acts):
+        if acts and all((match[1] in _BE or asked.has(match[1])) and " by " not in match[3] for match in acts):
             return True
     match = _WHO.search(question)
     if match is None or re.search(r"\bby\b", text):
         return False
-    if not statement(text).has(
-        words(match["patient"])[-1]
-    ):  # "The Kittiwake runs on batteries" for "Who runs the ferry?"
+    thing = words(match["patient"])[-1]
+    if not statement(text).has(thing):  # "The Kittiwake runs on batteries" for "Who runs the ferry?"
         return any(_is_form(each[1], match["verb"]) for each in _WITHOUT_OBJECT.finditer(text))
     passive = re.search(rf"{re.escape(match['patient'])}\W+(?:was|were|is|are|has been) (?:\w+ly )?([a-z]+)\b", text)
     return passive is not None and _is_form(passive[1], match["verb"])
@@ -855,10 +730,8 @@ def echoes(question: str, text: str) -> bool:
     tail = asked[1:]
     if len(tail) < _FEWEST_ECHOED or asked[0] != "who":
         return False
-    of = next(
-        (at for at in range(_FEWEST_ECHOED, len(tail)) if tail[at] in ("of", "in", "on", "at", "for", "from")),
-        len(tail),
-    )
+    parted = (at for at in range(_FEWEST_ECHOED, len(tail)) if tail[at] in ("of", "in", "on", "at", "for", "from"))
+    of = next(parted, len(tail))
     starts = (at for at in range(1, len(said) - of + 1) if said[at + 1 : at + of] == tail[1:of])
     return any(
         said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
@@ -878,11 +751,8 @@ def _is_another_role(question: str, text: str) -> bool:
             return True
     if _NOW_ASKED.match(question) and _GONE.search(text) and not _GONE.search(question):
         return True
-    if (
-        (than := _THAN.match(question))
-        and " than " in text
-        and re.search(rf"\bthan (?:the )?{re.escape(than[1])}", text) is None
-    ):
+    than = _THAN.match(question) if " than " in text else None
+    if than and re.search(rf"\bthan (?:the )?{re.escape(than[1])}", text) is None:
         return True
     takes = _TAKES.search(text) if re.search(r"\bhow long\b", question, re.IGNORECASE) else None
     return takes is not None and "take" not in question and not statement(question).has(takes[1])
@@ -894,18 +764,15 @@ def _is_of_another_clause(text: str, constraints: Constraints) -> bool:
     "I am on holiday; Greta stands in for me" is not of Greta's holiday, nor "Sarn asked 5 euros for a key and Brask 7 euros for a
     lock" of Brask's key.
     """
-    telling = [word for word in constraints.words if word not in LIGHT]
+    telling = constraints.telling
     if not constraints.names or not telling:
         return False
     clauses, listed = _NEW_CLAUSE.split(text), _LISTED.split(text)
-    named = [all(map(statement(clause).has, constraints.names)) for clause in listed]
-    own = Statements(clause for clause, is_named in zip(listed, named, strict=True) if is_named)
-    others = Statements(
-        _DIGIT.split(clause)[-1] for clause, is_named in zip(listed, named, strict=True) if not is_named
-    )
-    if any(named) and any(others.has(word) and not own.has(word) for word in telling):
+    named = [clause for clause in listed if _has_all(clause, constraints.names)]
+    own, others = Statements(named), Statements(_DIGIT.split(clause)[-1] for clause in listed if clause not in named)
+    if named and any(others.has(word) and not own.has(word) for word in telling):
         return True
-    own_clauses = [clause for clause in clauses if all(map(statement(clause).has, constraints.names))]
+    own_clauses = [clause for clause in clauses if _has_all(clause, constraints.names)]
     is_apart = len(clauses) > 1 and bool(own_clauses) and ": " not in text
     return is_apart and not any(statement(clause).has(word) for clause in own_clauses for word in telling)
 
@@ -965,16 +832,11 @@ _ALIKE = {"in": "in|at", "at": "in|at"}
 def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
     if f"not {preposition} {name}" in text:  # "born in Tolk, not in Sarn" answers
         return False
-    owners = (
-        [match[1] for match in _WHOSE.finditer(text) if statement(match[2]).has(word)] if preposition == "of" else []
-    )
-    parts = owners + [
-        _NEXT_PART.split(text[place.end() :], maxsplit=1)[0]
-        for place in re.finditer(
-            rf"([^\W\d_]+) (?:{_ALIKE.get(preposition, preposition)}) (?=(?:the )?[^\W\d_a-z])", text
-        )
-        if statement(place[1].lower()).has(word)
-    ]
+    whose = _WHOSE.finditer(text) if preposition == "of" else ()
+    owners = [match[1] for match in whose if statement(match[2]).has(word)]
+    stated = rf"([^\W\d_]+) (?:{_ALIKE.get(preposition, preposition)}) (?=(?:the )?[^\W\d_a-z])"
+    places = [place for place in re.finditer(stated, text) if statement(place[1].lower()).has(word)]
+    parts = owners + [_NEXT_PART.split(text[place.end() :], maxsplit=1)[0] for place in places]
     return bool(parts) and not any(statement(part).has(own) for part in parts for own in name.split())
 
 

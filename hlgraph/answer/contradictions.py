@@ -28,7 +28,7 @@ from hlgraph.records import (
     Source,
     Statement,
 )
-from hlgraph.retrieve.session import headings_at, page_at
+from hlgraph.retrieve.session import evidence_of
 from hlgraph.stores.batches import batched
 from hlgraph.stores.protocols import GraphStore, PullShape, Scope, Stores, by_id
 from hlgraph.text import content_words
@@ -122,6 +122,12 @@ _Key: TypeAlias = tuple[str, str]
 """Id of a subject (of an object) and predicate (with ``^``)."""
 
 
+def _keys_of(fact: Fact) -> list[_Key]:
+    predicate = fact.predicate.lower()
+    own = [(fact.subject_id, predicate)]
+    return own if fact.object_id is None else [*own, (fact.object_id, f"^{predicate}")]
+
+
 class ScopedFacts:
     """The facts in a scope, their statements and sources.
 
@@ -138,7 +144,7 @@ class ScopedFacts:
         self.sources: dict[str, Source] = {}
         self.supports: dict[str, list[str]] = {}
         self._names: dict[str, str] = {}
-        self._same: Mapping[str, Collection[str]] = {}
+        self.same: Mapping[str, Collection[str]] = {}  # merged entities, which are taken as one
 
     def groups(self, batches: Iterable[Sequence[str]]) -> dict[_Key, list[Fact]]:
         """The facts of these batches that the scope asserts, by subject and predicate, and by object and ``^`` predicate.
@@ -151,10 +157,8 @@ class ScopedFacts:
         facts = self._read(Kind.FACT, sorted(self.supports), record_type=Fact)
         groups: defaultdict[_Key, list[Fact]] = defaultdict(list)
         for fact in facts.values():
-            predicate = fact.predicate.lower()
-            groups[fact.subject_id, predicate].append(fact)
-            if fact.object_id is not None:
-                groups[fact.object_id, f"^{predicate}"].append(fact)
+            for key in _keys_of(fact):
+                groups[key].append(fact)
         several = {key: some for key, some in groups.items() if sum(len(self.supports[one.id]) for one in some) > 1}
         wanted = sorted({name for some in several.values() for one in some for name in self.supports[one.id]})
         self.statements |= self._read(Kind.STATEMENT, wanted, record_type=Statement)
@@ -162,20 +166,20 @@ class ScopedFacts:
         self.sources |= self._read(Kind.SOURCE, ids_of_sources, record_type=Source)
         return {key: some for key, some in several.items() if len(self._source_ids(some)) > 1}
 
-    def of_entities(self, ids: Sequence[str]) -> list[str]:
-        """The ids of the facts about entities."""
-        pulled = self._graph.pull(list(ids), _OF_ENTITY, scope=self._scope)
+    def beside(self, ids: Sequence[str], shape: PullShape) -> list[str]:
+        """The ids of the facts that statements assert, or that are about entities.
+
+        Parameters
+        ----------
+        ids : ids of the statements, or of the entities
+        shape : the links between them and their facts
+        """
+        pulled = self._graph.pull(list(ids), shape, scope=self._scope)
         return [str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT)]
 
     def of_statement(self, statement: str) -> list[Fact]:
         """The facts that a statement asserts."""
-        pulled = self._graph.pull([statement], _SUPPORTED, scope=self._scope)
-        ids = [str(pulled.ids[at]) for at in pulled.nodes(Kind.FACT)]
-        return list(self._read(Kind.FACT, ids, record_type=Fact).values())
-
-    def join(self, aliases: Mapping[str, Collection[str]]) -> None:
-        """Take these entities as one."""
-        self._same = aliases
+        return list(self._read(Kind.FACT, self.beside([statement], _SUPPORTED), record_type=Fact).values())
 
     def name(self, entity: str) -> str:
         """The name of an entity in the scope."""
@@ -203,7 +207,7 @@ class ScopedFacts:
             return text, text
         else:
             entity = fact.object_id
-        return min(self._same.get(entity, (entity,))), self.name(entity)
+        return min(self.same.get(entity, (entity,))), self.name(entity)
 
     def ends(self, key: _Key, some: Sequence[Fact]) -> list[list[Fact]]:
         """The facts of a group by what they name, if that differs: no words of one object are all among those of another one.
@@ -238,8 +242,7 @@ class ScopedFacts:
         return {self.sources[name].uri for name in self._source_ids(some)}
 
     def _source_ids(self, some: Sequence[Fact]) -> set[str]:
-        names = (name for fact in some for name in self.supports[fact.id] if name in self.statements)
-        return {self.statements[name].source_id for name in names} & self.sources.keys()
+        return {statement.source_id for statement in self.assertions(some)}
 
     def assertions(self, some: Sequence[Fact]) -> list[Statement]:
         """The statements of facts, each once."""
@@ -268,7 +271,7 @@ def _joined(stores: Stores, scope: Scope) -> ScopedFacts:
     corpora = stores.graph.stats(scope.corpus, has_counts=False)
     if merges is not None and corpora and (aliases := merges.aliases(scope.corpus, version=corpora[0].version)):
         inside = set(aliases) if scope.where is None else set(aliases).intersection(stores.graph.entities(scope))
-        facts.join(merges.aliases(scope.corpus, version=corpora[0].version, among=inside))
+        facts.same = merges.aliases(scope.corpus, version=corpora[0].version, among=inside)
     return facts
 
 
@@ -418,10 +421,10 @@ class Contradicting:
         answer : an answer without a chat model
         """
         first = answer.citations[0] if answer.citations and answer.is_supported else None
-        other = (
-            None if first is None or not first.evidence.statement_id else self._other(answer.question, first.evidence)
-        )
-        if first is None or other is None:
+        if first is None or not first.evidence.statement_id:
+            return None
+        other = self._other(answer.question, first.evidence)
+        if other is None:
             return None
         known = {citation.evidence.statement_id: citation for citation in answer.citations}
         cited = known.get(other.statement_id)
@@ -432,9 +435,8 @@ class Contradicting:
         quoted = AnswerSentence(f"{' '.join(other.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
         text = f"{answer.text} Another source says: {quoted.text} ({origins})"
         if other.statement_id in known:
-            return replace(
-                answer, text=f"{answer.text} The sources of [{first.number}] and [{cited.number}] differ. ({origins})"
-            )
+            text = f"{answer.text} The sources of [{first.number}] and [{cited.number}] differ. ({origins})"
+            return replace(answer, text=text)
         return replace(answer, text=text, citations=(*answer.citations, cited), sentences=(*answer.sentences, quoted))
 
     def _other(self, question: str, piece: Evidence) -> Evidence | None:
@@ -446,14 +448,11 @@ class Contradicting:
         for fact in facts.of_statement(piece.statement_id):
             verbs = content_words(fact.predicate)
             if verbs and stems.issuperset(verb[:_STEM] for verb in verbs):
-                predicate = fact.predicate.lower()
-                own[fact.subject_id, predicate] = fact
-                if fact.object_id is not None:
-                    own[fact.object_id, f"^{predicate}"] = fact
+                own |= dict.fromkeys(_keys_of(fact), fact)
         facts.load_names(key[0] for key in own)
         named = {key: set(content_words(facts.name(key[0]))) for key in sorted(own)}
         keys = [key for key, words in named.items() if words and words <= asked]
-        groups = facts.groups([facts.of_entities(sorted({key[0] for key in keys}))]) if keys else {}
+        groups = facts.groups([facts.beside(sorted({key[0] for key in keys}), _OF_ENTITY)]) if keys else {}
         for key in keys:
             ends = facts.ends(key, groups.get(key, ()))
             mine = [cluster for cluster in ends if own[key] in cluster]
@@ -462,35 +461,18 @@ class Contradicting:
             if key[1] not in self.given and key[1] not in _functional(self.stores, self.scope):
                 continue
             said = [statement for cluster in ends if cluster not in mine for statement in facts.assertions(cluster)]
-            return self._evidence(max(said, key=lambda one: self._order(one, facts.sources[one.source_id])), facts)
+            order = {one.id: _assertion(one, facts.sources[one.source_id]) for one in said}
+            latest = max(said, key=lambda one: (_latest(order[one.id]), order[one.id].source.uri, -one.start))
+            return self._evidence(latest, facts)
         return None
-
-    @staticmethod
-    def _order(statement: Statement, source: Source) -> tuple[str, str, int]:
-        return _latest(_assertion(statement, source)), source.uri, -statement.start
 
     def _evidence(self, statement: Statement, facts: ScopedFacts) -> Evidence | None:
         chunks = by_id(self.stores.graph.records(Kind.CHUNK, [statement.chunk_id], scope=self.scope), Chunk)
-        chunk = chunks.get(statement.chunk_id)
-        if chunk is None:
-            return None
-        return Evidence(
-            text=statement.text,
-            score=0.0,
-            chunk_id=chunk.id,
-            start=statement.start,
-            end=statement.end,
-            source=shown(facts.sources[statement.source_id]),
-            statement_id=statement.id,
-            page=page_at(chunk, statement.start),
-            headings=headings_at(chunk, statement.start),
-        )
+        chunk, source = chunks.get(statement.chunk_id), shown(facts.sources[statement.source_id])
+        return None if chunk is None else evidence_of(statement, chunk, source=source, score=0.0)
 
 
 def _origin(source: Source) -> str:
     """The title of a source, and its date."""
-    date = date_of(source)
-    dated = ", ".join(
-        filter(None, (source.title or source.uri, date or (source.valid_from and source.valid_from[:10])))
-    )
-    return dated if date or source.valid_from else f"{dated}, without a date"
+    date = date_of(source) or (source.valid_from or "")[:10]
+    return f"{source.title or source.uri}, {date or 'without a date'}"

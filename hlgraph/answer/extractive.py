@@ -22,6 +22,7 @@ from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import (
     DAYS,
     LIGHT,
+    LISTS,
     MONEY,
     Constraints,
     Statements,
@@ -36,9 +37,9 @@ from hlgraph.answer.constraints import (
     names_only,
     statement,
     weight,
+    words_of,
 )
 from hlgraph.answer.forms import (
-    NUMERALS,
     affirmed,
     body_of,
     compared,
@@ -46,9 +47,11 @@ from hlgraph.answer.forms import (
     context_of,
     counted,
     has_opposite,
+    headed,
     is_before,
     is_within,
     is_yes_no,
+    joined,
     meets_bound,
     of_source,
     places_of,
@@ -58,20 +61,16 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import denies
+from hlgraph.extract.wording import MONTHS, NUMERALS, denies
 from hlgraph.models.protocols import Embedder
-from hlgraph.records import Answer, AnswerSentence, Calibration, Citation, Evidence, Kind
-from hlgraph.retrieve.question.keywords import MONTHS
-from hlgraph.text import STOP_WORDS, content_words, fold, words
+from hlgraph.records import Answer, Calibration, Evidence, Kind
+from hlgraph.text import STOP_WORDS, content_words, fold, word_set, words
 
 # The kind of answer that a question asks for.
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NEAR = 3  # number of words after "what" or "which" in which the noun is looked up that names the kind of answer
-_VERBS = frozenset(("is", "was", "are", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will"))
-_AMOUNTS = frozenset(
-    ("many", "much", "long", "old", "far", "tall", "high", "large", "big", "deep", "fast", "heavy", "wide")
-)
+_VERBS = word_set("is was are were do does did has have had can could will")
 _SEVERAL = re.compile(
     r"\b(?:(?:which|what)\s+(?:(?:\d+|two|three|four|five)\s+)?(?!(?:is|was|does|has|its|his|this|serves|makes)\b)\w{2,}(?<![siu])s\b"
     r"|(?:what|which|who)\s+(?:are|were)\b|list\b|name\s+(?:all|the)\s+\w+s\b)",
@@ -94,35 +93,19 @@ class Expected(Enum):
     ANY = "any"
 
 
-_BY_WORD = {
-    "who": Expected.PERSON,
-    "whom": Expected.PERSON,
-    "whose": Expected.PERSON,
-    "where": Expected.PLACE,
-    "when": Expected.TIME,
-    "why": Expected.REASON,
-}
-_BY_HOW = {"often": Expected.FREQUENCY, "soon": Expected.TIME, "quickly": Expected.TIME}
-_BY_QUESTION = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind)
-    for pattern, kind in (
-        (r"what(?: (?:is|are|was|were)|['’]s)\b.*\b(?:names? of|titles? of|called|named)\b", Expected.NAME),
-        (r"what (?:made|makes|caused|causes|drove|prompted)\b", Expected.CAUSE),
-        (r"what\b.*\bfor\W*$", Expected.PURPOSE),
-        (r"what(?: is| was|['’]s)\b(?: [\w’'-]+){0,3} number\b", Expected.NUMBER),
-    )
-)
-_BY_NOUN = {
-    noun: kind
-    for kind, nouns in {
-        Expected.PERSON: "person individual man woman author writer poet actor actress singer composer director founder inventor "
-        "engineer president minister king queen father mother wife husband son daughter",
-        Expected.PLACE: "city town village country place state county region province district island continent",
-        Expected.TIME: "year date month day century decade time",
-        Expected.NUMBER: "number amount percentage share population",
-    }.items()
-    for noun in nouns.split()
-}
+def _kinds_of(name: str) -> dict[str, Expected]:
+    """The kind of answer that each word of a list asks for."""
+    lines = (line.partition(": ") for line in LISTS[name])
+    return {word: Expected(kind) for kind, _, words in lines for word in words.split()}
+
+
+_BY_WORD = _kinds_of("question_words")
+_BY_HOW = _kinds_of("after_how")
+_BY_QUESTION = [
+    (re.compile(pattern, re.IGNORECASE), Expected(kind))
+    for kind, _, pattern in (line.partition(": ") for line in LISTS["questions"])
+]
+_BY_NOUN = _kinds_of("nouns_asked")
 _NAME = re.compile(r"(?<![\w])[^\W\d_a-zß-öø-ÿ][\w'’.-]*")
 _AFTER_PREPOSITION = re.compile(
     r"\b(?:(?:in|at|near|from|of|to|into|on|outside|around)\s+(?:the\s+)?(?:[a-zß-öø-ÿ]+\s+of\s+)?"
@@ -137,10 +120,7 @@ _TIME = re.compile(
     r"|\b\d{1,2}\s?(?:[ap]\.?m\b|o['’]clock)"
     r"|\b\d+(?:st|nd|rd|th)?\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|"
     rf"years?|century)\b|\b(?:{'|'.join(name.capitalize() for name in (*MONTHS, *DAYS))})s?\b"
-    r"|\b(?:daily|weekly|monthly|yearly|annually|spring|summer|autumn|winter|morning|noon|evening|night|midnight|today|yesterday|"
-    r"(?:first|second|third|fourth|fifth|last|\d+(?:st|nd|rd|th)) (?:[a-z]+ )?(?:day|week|month|quarter|year)|"
-    r"tomorrow|(?i:before|after|during|until|since|once|when|every|if|unless|immediately|at any time)"
-    r"|(?:end|beginning|middle) of)\b"
+    rf"|\b(?:{'|'.join(LISTS['times'])})\b"
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
 _LOWER_PLACE = re.compile(
@@ -159,30 +139,16 @@ _BY_NOUN_PHRASE = re.compile(
     r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
 )
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
-_REASON = re.compile(
-    r"\b(?:because|due to|owing to|thanks to|as a result|result\w*|reasons?|since|so that|so as|in order|caus\w+|led to"
-    r"|therefore|thus|hence|after|for (?:lack|want|fear|the|his|her|its|their)|so|as|when|that"
-    r"|to (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,})\b",
-    re.IGNORECASE,
-)
-_FREQUENCY = re.compile(
-    r"\b(?:once|twice|times|every|each|per|hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual\w*|always|never|rarely|often"
-    rf"|seldom|regularly|an? (?:hour|day|week|month|quarter|year)|on (?:{'|'.join(DAYS)})s)\b",
-    re.IGNORECASE,
-)
 _PURPOSE = re.compile(
     r"\bfor\b|\b(?:to|can|helps?|lets?|allows?) (?!(?:the|an?|his|her|its|their)\b)[a-z]{3,}|\b(?:that|which) ",
     re.IGNORECASE,
 )
-_CAUSE = re.compile(
-    r"\b(?:because|due to|owing to|thanks to|as a result|result\w*|reasons?|caus\w+|led to|by|from|after|following|when|trigger\w*"
-    r"|blame\w*|made|makes|drove|prompted)\b",
-    re.IGNORECASE,
-)
 _BY_PATTERN = {
-    Expected.REASON: _REASON,
-    Expected.CAUSE: _CAUSE,
-    Expected.FREQUENCY: _FREQUENCY,
+    Expected.REASON: re.compile(rf"\b(?:{'|'.join(LISTS['reasons'])})\b", re.IGNORECASE),
+    Expected.CAUSE: re.compile(rf"\b(?:{'|'.join(LISTS['causes'])})\b", re.IGNORECASE),
+    Expected.FREQUENCY: re.compile(
+        rf"\b(?:{'|'.join(LISTS['frequencies'])}|on (?:{'|'.join(DAYS)})s)\b", re.IGNORECASE
+    ),
     Expected.PURPOSE: _PURPOSE,
 }
 _QUOTED = re.compile(r"[\"“„«]\w[^\"“”«»]{0,60}[\"”“»]|`\w[^`]{0,60}`")
@@ -212,10 +178,8 @@ def expected(question: str) -> Expected:
         if word in _BY_WORD:
             return _BY_WORD[word]
         following = words[at + 1 : at + 1 + _NEAR]
-        if word == "how" and following[:1] and following[0] in _BY_HOW:
-            return _BY_HOW[following[0]]
         if word == "how":
-            return Expected.NUMBER if following and following[0] in _AMOUNTS else Expected.ANY
+            return _BY_HOW.get(following[0] if following else "", Expected.ANY)
         if word in ("what", "which"):
             named = next((each for each in following if each in _BY_NOUN or each in _VERBS), "")
             return _BY_NOUN.get(named, Expected.ANY)
@@ -223,18 +187,7 @@ def expected(question: str) -> Expected:
 
 
 _EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b", re.IGNORECASE)
-_EXTENTS = {
-    "long": "long|length|lasts?|lasted|stretch\\w*|extend\\w*|r(?:uns?|an) (?:about|for|from|over|some|\\d+)|spans?|takes?|took"
-    r"|duration|(?:^|(?:is|are|was|were|be|for|[:;,]) )(?:(?:about|some|only|roughly) )?"
-    r"[\w.,-]+ (?:second|minute|hour|day|week|fortnight|month|year)s?|[:;,] [\d.,]+ (?:k?m|kilomet\w+|met(?:er|re)s?|miles?|feet)",
-    "tall": "tall|high|height|rises?|rose|stands?|stood",
-    "high": "high|tall|height|altitude|elevation|level|above|rises?|rose|stands?|stood",
-    "deep": "deep|depth",
-    "heavy": r"heavy|weigh\w*|mass|[\d.,]+ ?(?:k?g|t|tonnes?|lbs?|pounds|(?:kilo)?grams?|kilos)",
-    "loud": r"loud\w*|noise|decibels?|dB(?:\(A\))?",
-    "wide": "wide|width|broad|breadth|across",
-    "old": "age|aged|(?:years?|months?|weeks?)[ -]old|born|birthday|at \\d{1,3}(?=[,;.]|$)|1\\d{3}|20\\d\\d|is \\d+|was \\d+",
-}
+_EXTENTS = {word: pattern for word, _, pattern in (line.partition(": ") for line in LISTS["extents"])}
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
 
@@ -262,22 +215,14 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _PEOPLE_ASKED = re.compile(r"\bhow many (?:people|persons)\b", re.IGNORECASE)
-_PEOPLE = re.compile(
-    r"\b(?:people|persons?|m[ae]n|wom[ae]n|(?:employ|work|visit|inhabit|resid|attend|participa|passeng|soldier|student|pupil|child|play|serv"
-    r"|surviv|victim|kill|injur|hurt|die|liv|member|guest|staff|crew|population|spectat|voter|refugee|team|seat|accommodat)\w*)\b",
-    re.IGNORECASE,
-)
+_PEOPLE = re.compile(rf"\b(?:{'|'.join(LISTS['people'])})\b", re.IGNORECASE)
 _COST_ASKED = re.compile(
     r"\b(?:how much|what)\b[^?]*\b(?:costs?|pay|pays|paid|charged?|worth)\b"
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
 _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
-_COLOUR = re.compile(
-    r"colou?r|\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|silver|gold(?:en)?|beige|turquoise|cyan"
-    r"|magenta|maroon|navy|olive|ivory|crimson|scarlet|burgundy|teal|cream|lilac|indigo|khaki|amber|ochre|bronze|transparent)\b",
-    re.IGNORECASE,
-)
+_COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
 # Where a person was born or died is said right after the word for it, or beside the dates of the life.
 _PLACE_ASKED = (
     r"(?i:^where|\b(?:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b)"
@@ -298,15 +243,12 @@ _REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
-_TELL = re.compile(
-    r"\b(?:ask|call|contact|e-?mail|inform|notify|phone|report (?:\w+ )?to|ring|see|speak to|talk to|tell|turn to|write to) "
-    r"(?:the|our|your|us|an?|one of)\b",
-    re.IGNORECASE,
-)
+_TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
 _SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL))
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
-_ONLY_DAYS = re.compile(  # no number but of days and the like
+# No number but of days and the like.
+_ONLY_DAYS = re.compile(
     r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
 )
 _BARE_CELL = re.compile(r": [\d.,]+(?:;|$)")
@@ -323,9 +265,8 @@ def _has_extent(question: str, text: str) -> bool:
     is_sum = _SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)
     is_change = _CHANGED_BY.search(text) is not None and " by " not in question.lower()
     is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
-    if _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days):
-        return False
-    if any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
+    is_no_cost = _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days)
+    if is_no_cost or any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
@@ -390,8 +331,11 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     noun after a preposition right after a word of it. A number must count what the question counts.
     """
     asked = {*map(fold, constraints.all), *content_words(question)}
-    if (name := _defined(question)) is not None:
-        return _is_defined(text, name) and not (_OF_ROLE.match(question) and _IS_SO.match(text))
+    if (name := _defined(question)) is not None:  # "Ada Falk (1821-1868) was ...", "Marl: ..."
+        head = _DEFINED.match(text)
+        own = {*words(head[1])} if head else set[str]()
+        is_defined = name == own or (head is not None and head[0][-1] != ":" and name < own)
+        return is_defined and not (_OF_ROLE.match(question) and _IS_SO.match(text))
     if kind is Expected.TIME and not _OF_LIFE.search(question):
         text = _LIFE.sub("", text)
     match = _HOW_MANY.search(question)
@@ -428,14 +372,14 @@ def _measured_noun(question: str, text: str, constraints: Constraints) -> str | 
     return fold(asked[1]) if asked and is_measured else None
 
 
-_NO_COUNT = re.compile(  # port LAN 1, 192.168.7.1, the number of a clause, 18:00
-    r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}|^\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d{1,2}:\d{2}\b"
-)
+# Port LAN 1, 192.168.7.1, the number of a clause, 18:00.
+_NO_COUNT = re.compile(r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}|^\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d{1,2}:\d{2}\b")
 _VERSION_HEADING = re.compile(r"\bv?\d+(?:\.\d+)+\b")
 _VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
 _WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
-_LIFE = re.compile(  # of a person, which does not say when something else was
+# Of a person, which does not say when something else was.
+_LIFE = re.compile(
     r"\((?:(?:born|b\.) [^()]{1,60}|[^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20}[–-][^()]{0,60}\b(?:1\d{3}|20\d\d)\b[^()]{0,20})\)"
 )
 _NO_PART = r"(?!(?:of|in|on|at|by|for|from|to|with|that|which|and|or|the)\b)"
@@ -474,13 +418,6 @@ def _defined(question: str) -> set[str] | None:
     return known if is_bare and (is_name or not is_open) else None
 
 
-def _is_defined(text: str, name: set[str]) -> bool:
-    """Whether a text says first what a name is: "Ada Falk (1821-1868) was ...", "Marl: ..."."""
-    head = _DEFINED.match(text)
-    own = {*words(head[1])} if head else set[str]()
-    return name == own or (head is not None and head[0][-1] != ":" and name < own)
-
-
 def _begins_clause(text: str, start: int, end: int) -> bool:
     """Whether a word has a capital only since it is the first of a text, or of a clause after a colon, and begins no name."""
     is_first = not start or (text[:start].endswith(": ") and text[end + 1 : end + 2].islower())
@@ -506,9 +443,7 @@ _DEFINITE = re.compile(
     r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
     r"|[A-Z\d\"“‘'`-])))"
 )
-_QUANTITY = """age amount capacity charge cost cover depth dose duration fee fine height interest length level limit output power
-    pressure price rate rent salary share size speed tax temperature time total volume wage weight width"""
-_QUANTITIES = frozenset(_QUANTITY.split())
+_QUANTITIES = words_of("quantities")
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
@@ -517,7 +452,6 @@ _HE_OR_SHE = re.compile(r"(?:He|She)\b(?! \[)")
 _CLOSE_COVER = 0.6  # a question about several things is also answered by pieces with this share of the best score
 _PARAGRAPH_GAP = 2  # characters between the last sentence of a paragraph and the next one
 _FIRSTS = 5  # of the best pieces, one becomes the first: by its score, less this for all that its chain leaves unmet
-_UNMET = 1
 _SAME = 0.8
 _COMPOUND = re.compile(r"\band\s+(?:who|whom|whose|what|where|when|which|how|why)\b|\?.*\?", re.IGNORECASE | re.DOTALL)
 # A question that names its subject by way of another thing: the designer of the Halfmoon Bridge, the person who built it.
@@ -648,9 +582,8 @@ class _Pool:
         self.kind, self.is_plural = expected(question), asks_for_several(question)
         self.question, self.evidence, self.is_compound = question, evidence, _COMPOUND.search(question) is not None
         self.may_join = _JOINS.search(question) is not None or self.is_compound
-        self.has_kind = np.array(
-            [self._answers(self._with_subject(at, text), constraints) for at, text in enumerate(bodies)]
-        )
+        whole = [self._with_subject(at, text) for at, text in enumerate(bodies)]
+        self.has_kind = np.array([self._answers(text, constraints) for text in whole])
         has_noun, unnamed = self._nouns(bodies)
         self.has_kind &= ~np.array(unnamed)
         questions = [question_of(piece, evidence) for piece in evidence]
@@ -660,18 +593,16 @@ class _Pool:
         ]
         own = _met(constraints.all, [statement(text) for text in bodies])
         own[self.replies] = True
-        self.has_kind &= (
-            own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
-        )  # the title alone asserts nothing
+        # The title alone asserts nothing.
+        self.has_kind &= own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]
         alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
         self.in_range = [own & alone for own in in_range]
         self.has = _met(constraints.all, said) | np.array(self.replies)[:, None]
-        self.has |= np.array([[one in own for one in constraints.all] for own in self.in_range], bool).reshape(
-            self.has.shape
-        )
+        inside = [[one in own for one in constraints.all] for own in self.in_range]
+        self.has |= np.array(inside, bool).reshape(self.has.shape)
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
         self.is_foreign = [self.has_names and not row.any() for row in self.has[:, is_name]]
@@ -739,16 +670,13 @@ class _Pool:
     def _answers(self, text: str, constraints: Constraints) -> bool:
         """Whether a text has what the question asks for."""
         text = _UNIT_OF_LABEL.sub(r"\2 \1", text)
-        return (
-            (
-                _has_answer(self.question, self.kind, text, constraints)
-                or counted(self.question, text) == "none"
-                or any(asking.search(self.question) and said.search(text) for asking, said in _SUFFICIENT)
-            )
-            and _has_extent(self.question, text)
-            and not names_only(self.question, text)
-            and (not _VERSION_ASKED.search(self.question) or has_expected(Expected.NUMBER, text, asked=self.asked))
-        )
+        if not _has_extent(self.question, text) or names_only(self.question, text):
+            return False
+        if _VERSION_ASKED.search(self.question) and not has_expected(Expected.NUMBER, text, asked=self.asked):
+            return False
+        is_sufficient = any(asking.search(self.question) and said.search(text) for asking, said in _SUFFICIENT)
+        is_none = counted(self.question, text) == "none"
+        return is_sufficient or is_none or _has_answer(self.question, self.kind, text, constraints)
 
     def _are_names(self, constraints: Constraints) -> list[bool]:
         """Which constraints are names or numbers; if none, the words of titles: people write names in small letters."""
@@ -760,7 +688,9 @@ class _Pool:
         best = sorted(range(len(self.scores)), key=lambda at: -self.scores[at])
         chains = [self._chain(at, most) for at in best[:_FIRSTS]]
         if self.may_join:
-            chains.sort(key=lambda chain: -(self.scores[chain[0]] - _UNMET * self._unmet(chain)).round(9))
+            chains.sort(
+                key=lambda chain: -(self.scores[chain[0]] - float(self.weights @ ~self.has[chain].any(axis=0))).round(9)
+            )
         return [self._filled(chain, best, most) for chain in chains]
 
     def _filled(self, chain: Sequence[int], best: Sequence[int], most: int) -> tuple[int, ...]:
@@ -776,9 +706,8 @@ class _Pool:
             others = [at for at in others if not self.is_foreign[at]]
         places = [first, *others]
         if self._with_subject(first, text := body_of(self.evidence[first])) != text:
-            places += [
-                at for at, one in enumerate(self.evidence) if is_before(one, self.evidence[first]) and at not in places
-            ]
+            before = [at for at, one in enumerate(self.evidence) if is_before(one, self.evidence[first])]
+            places += [at for at in before if at not in places]
         while self.is_plural and len(places) < most:
             close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
@@ -814,12 +743,9 @@ class _Pool:
         relative = _RELATIVE.match(question)
         asked = question[: relative.end()] if relative else question
         noun = _WHICH.search(question)
-        if self._is_led_to(first, places[1:], {*lacks} & {*constraints.names}) and not _ONE_STEP.fullmatch(
-            question.strip()
-        ):
-            core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.words} - LIGHT - {
-                noun[1] if noun else ""
-            }
+        is_led = self._is_led_to(first, places[1:], {*lacks} & {*constraints.names})
+        if is_led and not _ONE_STEP.fullmatch(question.strip()):
+            core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.telling} - {noun[1] if noun else ""}
             return core if core <= lacks else ()
         if not relative and not lacks.issubset(constraints.words):
             return lacks
@@ -843,14 +769,14 @@ class _Pool:
         excused |= {*self._bare_compounds(at), *self.in_range[at]}
         extents = [word for word in constraints.words if f"how {word} " in self.question.lower()]  # "loud" of a noise
         excused |= {word for word in extents if not {*measured_by(word)}.isdisjoint(words(body))}
-        rest = [word for word in constraints.words if word not in LIGHT | excused and not statement(body).has(word)]
+        rest = [word for word in constraints.telling if word not in excused and not statement(body).has(word)]
         asked = noun[1] if noun and noun[1] not in STOP_WORDS else ""
         is_dated = asked == "version" or self.question.startswith("When ")
         if is_dated and any(map(_VERSION_HEADING.search, piece.headings)):
             excused |= {"version", "released", "release"} & {*constraints.words}
         labels = [re.escape(asked)] if asked else [re.escape(number) for number in constraints.numbers if is_row(body)]
         is_labelled = any(re.search(rf"\b{label}\b[^;:]*: ", fold(body)) for label in labels)
-        said = [word for word in constraints.words if word not in LIGHT and word not in rest]
+        said = [word for word in constraints.telling if word not in rest]
         is_sure = self.is_named[at] if self.has_names else len(said) >= FEWEST_MET
         if len(rest) == 1 and is_labelled and is_sure:
             excused |= {*rest}
@@ -858,20 +784,12 @@ class _Pool:
 
     def _bare_compounds(self, at: int) -> Iterator[str]:
         """The first words of compounds of the question of which a piece has only the second, after an article."""
-        body, asked = fold(body_of(self.evidence[at])), words(self.question)
-        for one, other in pairwise(asked):
-            if (
-                re.search(rf"\b(?:the|an?|this|your|its) {re.escape(other)}\b", body)
-                and one not in STOP_WORDS
-                and not _ADJECTIVE.search(one)
-            ):
-                own = (
-                    piece
-                    for piece, source in zip(self.evidence, self.sources, strict=True)
-                    if source == self.sources[at]
-                )
-                if any(f"{one} {other}" in fold(piece.text) for piece in own):
-                    yield one
+        body = fold(body_of(self.evidence[at]))
+        own = [piece for piece in self.evidence if piece.source.id == self.sources[at]]
+        for one, other in pairwise(words(self.question)):
+            is_bare = re.search(rf"\b(?:the|an?|this|your|its) {re.escape(other)}\b", body) is not None
+            if is_bare and one not in STOP_WORDS and not _ADJECTIVE.search(one):
+                yield from (one for piece in own if f"{one} {other}" in fold(piece.text))
 
     def _is_led_to(self, first: int, places: Sequence[int], names: Collection[str]) -> bool:
         """Whether pieces lead to the first one, by way of others or not, and they have the names that the first lacks."""
@@ -899,19 +817,12 @@ class _Pool:
         chain = [first]
         while len(chain) < most:
             gains = (self.has @ (self.weights * ~self.has[chain].any(axis=0))).round(9)
-            adding = [
-                at
-                for at in np.flatnonzero(gains).tolist()
-                if (self.is_compound or any(self._are_connected(at, one) for one in chain))
-                and not self._repeats(at, chain)
-            ]
+            gaining = [at for at in np.flatnonzero(gains).tolist() if not self._repeats(at, chain)]
+            adding = [at for at in gaining if self.is_compound or any(self._are_connected(at, one) for one in chain)]
             if not adding:
                 break
             chain.append(max(adding, key=lambda at: (gains[at], self.scores[at], -at)))
         return chain
-
-    def _unmet(self, chain: Sequence[int]) -> float:
-        return float(self.weights @ ~self.has[chain].any(axis=0))
 
     def _joint(self) -> NDArray[np.float64]:
         """For each piece the greatest share of the constraints that it meets together with a piece that leads to it."""
@@ -934,13 +845,8 @@ class _Pool:
         title = self.titles[other]
         written = _ASIDE.sub("", self.evidence[other].source.title).strip()
         is_name = len(title) > 1 or (not written.islower() and written in self.evidence[one].text)  # no minutes.txt
-        return (
-            bool(title)
-            and is_name
-            and title <= self.said[one]
-            and not title <= self.asked
-            and not title <= self.titles[one]
-        )
+        is_told = title <= self.said[one] and not (title <= self.asked or title <= self.titles[one])
+        return bool(title) and is_name and is_told
 
 
 def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArray[np.bool_]:
@@ -1020,7 +926,7 @@ def extractive_answer(
         or not asked.isdisjoint(content_words(question_of(piece, evidence)))
     ]
     cosines = [cosine_of(piece, calibration) for piece in about]
-    relevance = [_relevance(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
+    relevance = [relevance_of(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
     by_value = comparison(question, about)
     if by_value is not None:
         return by_value
@@ -1051,7 +957,7 @@ def extractive_answer(
     is_denied = _is_other(question, pieces[0])
     count = counted(question, body_of(pieces[0]))
     if count and selection.is_covered and not is_denied:
-        return _headed(answer, count)
+        return headed(answer, count)
     is_supported = selection.is_covered and not is_denied
     return replace(answer, is_supported=True) if is_supported else _unsupported(answer, selection, about)
 
@@ -1067,8 +973,7 @@ def _unsupported(answer: Answer, selection: Chosen, about: Sequence[Evidence]) -
     return replace(answer, text=text, is_supported=False, uncovered=unmet, reason=reason)
 
 
-_UNSAID = {Expected.PERSON: "who", Expected.PLACE: "where", Expected.TIME: "when", Expected.FREQUENCY: "how often"}
-_UNSAID |= {Expected.REASON: "why", Expected.CAUSE: "why", Expected.PURPOSE: "what for", Expected.NAME: "the name"}
+_UNSAID = {Expected(kind): said for kind, _, said in (line.partition(": ") for line in LISTS["unsaid"])}
 _HOW = re.compile(r"\bhow [a-z]+", re.IGNORECASE)
 
 
@@ -1097,7 +1002,7 @@ def _decided(
         return None
     deciding = ordered[said.at]
     others = [piece for piece in pieces if piece is not deciding] if deciding in pieces else []
-    answer = _headed(joined(question, [[deciding, *others]]), "Yes" if said.is_affirmed else "No")
+    answer = headed(joined(question, [[deciding, *others]]), "Yes" if said.is_affirmed else "No")
     return replace(answer, uncovered=uncovered if said.at == 0 else ())
 
 
@@ -1157,43 +1062,17 @@ def _comes_first(question: str, uncovered: Sequence[str]) -> bool:
     return is_named and len(uncovered) <= _FEW and len(question.split()) <= _SHORT_QUESTION
 
 
-def _headed(answer: Answer, head: str) -> Answer:
-    """An answer whose first sentence begins with its short form: "Yes: ..."."""
-    first = replace(answer.sentences[0], text=f"{head}: {answer.sentences[0].text}")
-    return replace(answer, text=f"{head}: {answer.text}", sentences=(first, *answer.sentences[1:]))
-
-
-def _relevance(piece: Evidence, cosine: float | None) -> float | None:
-    """How relevant the search found a piece, from 0 to 1: by the reranker, else by its cosine; None if neither is known."""
-    reranked = piece.why.get("rerank")
-    score = reranked if isinstance(reranked, float) else cosine
-    return None if score is None else min(1.0, max(0.0, score))
-
-
-def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
-    """An answer made of pieces of evidence as sentences with ``[n]``, numbered in their order.
+def relevance_of(piece: Evidence, otherwise: float | None) -> float | None:
+    """How relevant the search found a piece, from 0 to 1: by the reranker, else by another score; None if neither is known.
 
     Parameters
     ----------
-    question : text of the question
-    paragraphs : the pieces of each paragraph
-
-    Returns
-    -------
-    Answer
-        ``NOT_FOUND`` without paragraphs.
+    piece : the piece
+    otherwise : the other score
     """
-    if not paragraphs:
-        return Answer(question, NOT_FOUND, (), is_supported=False)
-    flat = [piece for paragraph in paragraphs for piece in paragraph]
-    citations = tuple(Citation(number, piece) for number, piece in enumerate(flat, 1))
-    said = tuple(
-        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
-        for cited in citations
-    )
-    parts = iter(said)
-    text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
-    return Answer(question, text, citations, is_supported=True, sentences=said)
+    reranked = piece.why.get("rerank")
+    score = reranked if isinstance(reranked, float) else otherwise
+    return None if score is None else min(1.0, max(0.0, score))
 
 
 def is_about(asked: set[str], piece: Evidence, *, calibration: Calibration | None = None) -> bool:

@@ -9,13 +9,12 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
     DAYS,
-    LIGHT,
+    LISTS,
     Constraints,
     Statements,
     constraints_of,
@@ -26,24 +25,26 @@ from hlgraph.answer.constraints import (
     is_unknown,
     statement,
     without_plans,
-    word_lists,
+    words_of,
 )
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
-from hlgraph.extract.wording import Wording, denies
+from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
-from hlgraph.retrieve.question.keywords import MONTHS, named
-from hlgraph.text import CURRENCIES, STOP_WORDS, cached_by_text, content_words, fold, numbers, words
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from hlgraph.retrieve.question.keywords import named
+from hlgraph.text import (
+    CURRENCIES,
+    STOP_WORDS,
+    cached_by_text,
+    content_words,
+    fold,
+    numbers,
+    word_set,
+    words,
+)
 
 # Yes or no.
 
-_AUXILIARY = """is was are were do does did has have had can could may might must shall will would should
-    isn't wasn't aren't weren't don't doesn't didn't hasn't haven't hadn't can't couldn't won't wouldn't"""
-_AUXILIARIES = frozenset(_AUXILIARY.split())
+_AUXILIARIES = words_of("auxiliaries")
 _LEAD_IN = re.compile(
     r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
 )
@@ -59,7 +60,8 @@ _HAS_ONE = re.compile(r"\b(?:have|has|need|needs|use|uses|there|include|includes
 _KEPT = 2_048  # texts whose form is in memory
 _ONE = re.compile(r"\bone\b(?=[,.;]|$)")
 _CLAUSE_END = re.compile(r"[,;:]|\b(?:and|but|although|while|because)\b|(?=\bwithout\b)", re.IGNORECASE)
-_WITHOUT = re.compile(  # a condition; it does not deny what holds under it
+# A condition; it does not deny what holds under it.
+_WITHOUT = re.compile(
     r"\bwithout\b(?:(?!\b(?:is|are|was|were|can|may|will|must|do|does|did|has|have|had|not)\b)[^,;.?])*", re.IGNORECASE
 )
 _SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
@@ -77,13 +79,6 @@ _EXCEPTION = re.compile(
     r",? \b(?:with the exception of|except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE
 )
 _TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not ", re.IGNORECASE)
-_CYCLES = (DAYS, MONTHS)
-_WRITTEN = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-    nineteen twenty"""
-NUMERALS = {word: number for number, word in enumerate(_WRITTEN.split(), 1)}
-_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
-NUMERALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 3)}
-"""Numbers that are written as words."""
 _SIGNS = frozenset(map(key, f"{CURRENCIES}%"))
 _AGED_ASKED = re.compile(r"\b(\w+)[- ]years?[- ]olds?\b|\baged? (\d+)", re.IGNORECASE)
 _GAP = 8  # most characters between two neighbouring sentences: the indented reply of a list of questions
@@ -169,11 +164,9 @@ def context_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Co
     around += filter(_is_line, heads)
     if _has_subject(body, texts):
         return around
-    people = [
-        about.get("from", "") if " wrote:" not in piece.text else "",
-        about.get("to", "") if _YOU.search(body) else "",
-    ]
-    beside = (*heads, *_lead_up(piece, evidence), *map(str, people))
+    sender = about.get("from", "") if " wrote:" not in piece.text else ""
+    recipients = about.get("to", "") if _YOU.search(body) else ""
+    beside = (*heads, *_lead_up(piece, evidence), str(sender), str(recipients))
     return [*around, *(" ".join(_NAMED.findall(text)) for text in beside)]
 
 
@@ -191,7 +184,7 @@ def _has_subject(body: str, texts: Sequence[str]) -> bool:
     return is_name and any(re.search(rf"[a-z,] {re.escape(match[1])}\b", text) for text in texts)
 
 
-_HONORIFICS = _names("Mr Mrs Ms Miss Mx Dr Prof Professor Sir Lady")
+_HONORIFICS = word_set("Mr Mrs Ms Miss Mx Dr Prof Professor Sir Lady")
 _SHORT_NAME = re.compile(r"((?:[A-Z][\w-]*[ -]){1,5}[A-Z][\w-]*) \(([A-Z]{2,6})\)")
 
 
@@ -364,11 +357,8 @@ def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
     """Whether a piece says what is asked with its opposite: "made without sugar" for "Is it made with sugar?"."""
     asked = _WITH.search(question)
     opposite = asked is not None and re.search(rf"\bwithout (?:\w+ )?{re.escape(asked[1])}\b", piece.text) is not None
-    return (
-        opposite
-        and not denies(question)
-        and not Statements([piece.text], places=around).unmet(constraints_of(question))
-    )
+    is_met = not Statements([piece.text], places=around).unmet(constraints_of(question))
+    return opposite and is_met and not denies(question)
 
 
 def _is_aside(question: str, piece: Evidence, around: Sequence[str]) -> bool:
@@ -410,7 +400,8 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         codes = tuple(each for each in constraints.numbers if re.search(r"[^\W\d_]", each))  # S3 is a name
         is_bound = _CONDITION.search(body) is not None and _CONDITION.search(question) is None
         is_open = is_bound or _has_age(question, body) is False or said.unmet(constraints._replace(numbers=codes))
-        return None if is_open else _is_exception(body, constraints)
+        exception = _EXCEPTION.split(body, maxsplit=1)[1:]  # "Pets are not allowed, except one cat"
+        return None if is_open else bool(exception) and any(map(Wording(exception).has, constraints.words))
     is_beyond = any(range_has(body, number) is False for number in constraints.numbers if number in unmet)
     if not is_beyond and (opposed := _opposed(question, first)):
         lacks = [word for word in unmet if word not in opposed and word not in constraints.numbers]
@@ -455,17 +446,11 @@ def _clause_of_subject(text: str, constraints: Constraints) -> str:
     >>> [_clause_of_subject(text, asked) for text in ("Adults pay 7 pounds and children enter free.", "Children help and pay.")]
     ['children enter free.', '']
     """
-    subject, *others = [word for word in constraints.words if word not in LIGHT] or [""]
+    subject, *others = constraints.telling or [""]
     parts = _AND.split(text)
     at = next((at for at, part in enumerate(parts) if subject and statement(part).has(subject)), 0)
     later = [word for word in others if not Statements(parts[at:]).has(word) and Statements(parts[:at]).has(word)]
     return parts[at] if later else ""
-
-
-def _is_exception(text: str, constraints: Constraints) -> bool:
-    """Whether what is asked is what a text takes out of its negation: cats in "Pets are not allowed, except one cat"."""
-    _, *exception = _EXCEPTION.split(text, maxsplit=1)
-    return bool(exception) and any(map(Wording(exception).has, constraints.words))
 
 
 def takes_out(question: str, text: str, *, places: Sequence[str], constraints: Constraints) -> bool:
@@ -485,17 +470,7 @@ def takes_out(question: str, text: str, *, places: Sequence[str], constraints: C
     return bool(lacks) and all(map(statement(_STATEMENT_END.split(rest[0])[0]).has, lacks))
 
 
-_TICKS = {
-    "yes": True,
-    "true": True,
-    "✓": True,
-    "✔": True,
-    "☒": True,
-    "no": False,
-    "false": False,
-    "✗": False,
-    "✘": False,
-}
+_TICKS = dict.fromkeys(word_set("yes true ✓ ✔ ☒"), True) | dict.fromkeys(word_set("no false ✗ ✘"), False)
 
 
 def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
@@ -513,7 +488,7 @@ def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | Non
     return None
 
 
-_LIGHT_VERBS = _names("taken given kept gone put end ends begin begins")  # of a question of yes or no they tell much
+_LIGHT_VERBS = word_set("taken given kept gone put end ends begin begins")  # of a question of yes or no they tell much
 _STILL = re.compile(r"\b(?:still|today|nowadays|currently|any more)\b", re.IGNORECASE)
 _OVER = re.compile(r"\b(?:until|till) (?:[A-Z][a-z]+ )?(?:1\d{3}|20\d\d)\b")
 
@@ -557,16 +532,15 @@ _BOUND = re.compile(
     rf"\s(?:[{CURRENCIES}] ?|[-−])?(?P<number>\d[\d.,]*|(?:{'|'.join(NUMERALS)})\b)",
     re.IGNORECASE,
 )
-_ORDERS = _names("before after since prior later earlier")
+_ORDERS = word_set("before after since prior later earlier")
 _OF_YEARS = _ORDERS | {"by"}
 _OF_SUBJECT = ("under", "over", "above", "below", "older", "younger", "heavier", "larger", "smaller", "up to")
 _LASTS = re.compile(r"\b(?:been (?!\w+(?:ed|en)\b)|lived|worked|had)", re.IGNORECASE)  # the chair since 2012
 _NO_MORE = re.compile(
     r"\b(?:no|not) (?:(more|longer|older|higher|greater|heavier)|less|fewer|younger|shorter|lower) than\b"
 )
-_AFTER_TIME = re.compile(
-    r"\b(?:after|before) \d+ (?:second|minute|hour|day|week|month|year)"
-)  # "after 14 days" is no duration
+# "after 14 days" is no duration.
+_AFTER_TIME = re.compile(r"\b(?:after|before) \d+ (?:second|minute|hour|day|week|month|year)")
 _ALLOWS = re.compile(
     rf"{_PERMISSION.pattern}|.*\b(?:(?:allow|support|accept|include|hold|seat|withstand|fit)s?|carry|carries)\b",
     re.IGNORECASE,
@@ -632,9 +606,8 @@ def _bound_of(question: str) -> _Bound | None:
     before, behind = question[: match.start()], question[quantity.end if quantity else match.end() :]
     said, predicate = words(before), next(iter(words(behind)), "the")
     has_noun = len(said) > 1 and said[-1] not in STOP_WORDS and match[0].lower().startswith(_OF_SUBJECT)
-    is_part = (
-        predicate == "be" or re.search(r"\bfor \w+ $", before) is not None
-    )  # "must children under 10 be", "for people under 26"
+    # "must children under 10 be", "for people under 26"
+    is_part = predicate == "be" or re.search(r"\bfor \w+ $", before) is not None
     is_of_subject = has_noun and (is_part or (predicate not in STOP_WORDS and predicate not in MEASURES))
     is_strict = not (is_least or is_smaller)
     return _Bound(match[0], before + behind, quantity, is_beyond, is_strict, measure, is_year, is_of_subject)
@@ -701,9 +674,8 @@ def within_range(question: str, text: str) -> set[str]:
     {'2015'}
     """
     asked = [] if _BOUND.search(question) else _values(question)
-    spans = (
-        [(each.range, each.unit) for each in _quantities(text) if each.range.low != each.range.high] if asked else []
-    )
+    stated = _quantities(text) if asked else ()
+    spans = [(each.range, each.unit) for each in stated if each.range.low != each.range.high]
     inside = set()
     for value in asked if spans else ():
         number, is_year = value.range.low or Decimal(), _YEAR.fullmatch(f"{value.range.low}") is not None
@@ -825,15 +797,14 @@ def is_within(unmet: Sequence[str], text: str) -> bool | None:
     bool | None
         None if other words are unmet, or the text has no range.
     """
-    for cycle in _CYCLES:
+    for cycle in (DAYS, MONTHS):
         asked = [fold(word).removesuffix("s") for word in unmet]
         names = "|".join(cycle)
         ranges = re.findall(rf"\b({names})s? (?:to|until|till|through|–|-) ({names})s?\b", fold(text))
         if ranges and asked and {*asked} <= {*cycle}:
             spans = [(cycle.index(one), cycle.index(other)) for one, other in ranges]
-            days = {
-                cycle[at % len(cycle)] for low, high in spans for at in range(low, low + (high - low) % len(cycle) + 1)
-            }
+            size = len(cycle)
+            days = {cycle[at % size] for low, high in spans for at in range(low, low + (high - low) % size + 1)}
             return {*asked} <= days
     return None
 
@@ -859,9 +830,7 @@ def affirmed(text: str, *places: str) -> Statements:
     return Statements((clause for clause in _CLAUSE_END.split(text) if not denies(clause)), places=places)
 
 
-_QUALITY = re.compile(
-    r"(?:[ai]ble|ed|plete|rect|curate|cient|dent|tant|vant|mal|lid|cure|tive|safe|fair|clear|tain|known|paid)$"
-)
+_QUALITY = re.compile(rf"(?:{'|'.join(LISTS['qualities'])})$")
 
 
 def has_opposite(question: str, text: str) -> bool:
@@ -884,39 +853,36 @@ def has_opposite(question: str, text: str) -> bool:
     return bool(_opposed(question, text))
 
 
-@cache
-def _opposites() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """The pairs of sets of words that are opposite."""
-    parted = (line.partition(":") for line in word_lists("Opposites"))
-    return tuple((_names(one), _names(other)) for one, _, other in parted)
+_OPPOSITES = [
+    pair
+    for one, _, other in (line.partition(":") for line in LISTS["opposites"])
+    for pair in ((word_set(one), word_set(other)), (word_set(other), word_set(one)))
+]
+"""The pairs of sets of words that are opposite, both ways."""
 
 
 def _opposed(question: str, text: str) -> set[str]:
     """The words of a question in whose place a text has their opposite."""
     asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
-    pairs = [pair for one, other in _opposites() for pair in ((one, other), (other, one))]
-    asked -= _names("may can").difference(words(question)[:1])  # in the month of May
-    said -= _names("may can")  # what may not be done is no opposite of what is forbidden
+    asked -= word_set("may can").difference(words(question)[:1])  # in the month of May
+    said -= word_set("may can")  # what may not be done is no opposite of what is forbidden
     opposite = (
-        mine for mine, theirs in pairs if asked & mine and said & theirs and not said & mine and not asked & theirs
+        mine for mine, theirs in _OPPOSITES if asked & mine and said & theirs and not said & mine and not asked & theirs
     )
-    negated = {
-        word
-        for word in asked - said
-        if _QUALITY.search(word) and not said.isdisjoint((f"in{word}", f"un{word}", f"im{word}"))
-    }
+    qualities = (word for word in asked - said if _QUALITY.search(word))
+    negated = {word for word in qualities if not said.isdisjoint((f"in{word}", f"un{word}", f"im{word}"))}
     return {word for mine in opposite for word in asked & mine} | negated
 
 
 # Comparisons of two things.
 
-_AGED = _names("older oldest elder eldest younger youngest")
-_EARLIER = _names("older oldest elder eldest earlier earliest first before sooner")
-_LATER = _names("younger youngest newer newest later latest last recent recently")
+_AGED = word_set("older oldest elder eldest younger youngest")
+_EARLIER = word_set("older oldest elder eldest earlier earliest first before sooner")
+_LATER = word_set("younger youngest newer newest later latest last recent recently")
 _MORE_RECENT = re.compile(r"\b(?:more|most)\s(?=recent(?:ly)?\b)", re.IGNORECASE)
 _COMPARING = {word: is_more for word, (_, is_more) in MEASURES.items() if word.endswith(("er", "est"))}
 _MORE = frozenset(("more", "most", *(word for word, is_more in _COMPARING.items() if is_more))) - _EARLIER
-_LESS = _names("fewer fewest less least") | {word for word, is_more in _COMPARING.items() if not is_more} - _LATER
+_LESS = word_set("fewer fewest less least") | {word for word, is_more in _COMPARING.items() if not is_more} - _LATER
 _ANY_COMPARING = _MORE | _LESS | _EARLIER | _LATER
 _NAME = r"(?:(?:at|in|on|from|for|by)\s+)?(?:(?:[Tt]he|[Aa]n?)\s+(?=[a-z\d])|(?:[Tt]he\s+)?(?=[^\W\da-zß-öø-ÿ]|[\"“]))[^,;?]*?"
 _NOUN = r"[\w’'-]+(?:\s(?:from|of|for|in|at|with|to)\s(?:the\s)?[\w’'-]+)?"
@@ -929,7 +895,8 @@ _THAN = re.compile(
     rf"^(?:[Ii]s|[Aa]re|[Ww]as|[Ww]ere|[Dd]oes|[Dd]o|[Dd]id|[Hh]as|[Hh]ave)\s+({_NAME})\s+(?:[a-z]+\s+){{0,3}}?"
     rf"(?:{'|'.join(sorted(_ANY_COMPARING))})\s(?:[a-z]+\s+){{0,3}}?than\s+({_NAME}){_ENDS}"
 )
-_ORDER = re.compile(  # "Was the mill opened before the bridge?"
+# "Was the mill opened before the bridge?"
+_ORDER = re.compile(
     rf"^(?:[Ww]as|[Ww]ere|[Dd]id|[Ii]s) ({_NAME}) ((?:[a-z]+ ){{1,3}})(before|after) ({_NAME})"
     rf"(?: (?:was|were|did|died|had))?{_ENDS}"
 )
@@ -939,14 +906,12 @@ _BORN = re.compile(r"\bborn\b", re.IGNORECASE)
 _BIRTH = re.compile(r"\bborn\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|\(\s*[^()]{0,40}?\b(1\d{3}|20\d\d)\b")
 _DIED = re.compile(r"\b(?:die|died|dies|death)\b", re.IGNORECASE)
 _DEATH = re.compile(r"\bdied\b[^.;()]{0,40}?\b(1\d{3}|20\d\d)\b|[–-]\s*[^()–-]{0,30}?\b(1\d{3}|20\d\d)\b")
-_BEGINS = re.compile(
-    r"\(|\b(?:open(?:s|ed)|built|constructed|erected|founded|established|formed|created|made|began|begun|started|completed|finished"
-    r"|launched|released|published|premiered|introduced|recorded|written|invented|first|born|died|inaugurated|since|dates)\b"
-)
+_BEGINS = re.compile(rf"\(|\b(?:{'|'.join(LISTS['beginnings'])})\b")
 _AGE = re.compile(r"\W*(?:is |was |aged? )?(\d{1,3})(?: years old)?\W*")
 _PART_END = re.compile(r"[;:]|,(?!\d)|\s(?:and|but|while|whereas)\s")
 _NO_DATE = "".join(rf"(?<!\b{month} )" for month in MONTHS)
-_AMOUNT = re.compile(  # "one" is mostly a pronoun
+# "one" is mostly a pronoun.
+_AMOUNT = re.compile(
     rf"(?<![\w.]){_NO_DATE}(?!one\b)(?:\d[\d.,]*\d|\d|(?:{'|'.join(NUMERALS)})\b)(?!\d| (?:{'|'.join(MONTHS)})\b)",
     re.IGNORECASE,
 )
@@ -1023,9 +988,9 @@ def _date(question: str, name: str, text: str) -> _Value | None:
         match = _BIRTH.search(text)
     else:
         is_aged = not _AGED.isdisjoint(words(question))
-        match = (_BIRTH.search(text) if is_aged else None) or (
-            None if is_aged and _OF_ITS.search(question) else _YEAR.search(text)
-        )
+        match = _BIRTH.search(text) if is_aged else None
+        if not is_aged or not _OF_ITS.search(question):
+            match = match or _YEAR.search(text)
     if match is None:
         return None
     year = next(filter(None, match.groups()), match[0])
@@ -1034,14 +999,11 @@ def _date(question: str, name: str, text: str) -> _Value | None:
     return _Value(tuple(map(float, date.split("-"))), date)
 
 
-def _quantity(text: str, match: re.Match[str]) -> _Value | None:
+def _quantity(text: str, match: re.Match[str]) -> _Value:
     digits, unit = match[0], _UNIT.match(text, match.end())
     numeral = NUMERALS.get(digits.lower())
     written = next((each.value for each in numbers(text) if each.start == match.start()), digits.replace(",", ""))
-    try:
-        value = float(written) if numeral is None else float(numeral)
-    except ValueError:
-        return None
+    value = float(written) if numeral is None else float(numeral)
     shown = digits if numeral else f"{value:g}" if value < 10_000 else f"{value:,.0f}"
     return _Value((value,), shown, unit[1] if unit else "")
 
@@ -1049,7 +1011,7 @@ def _quantity(text: str, match: re.Match[str]) -> _Value | None:
 def _amounts(text: str) -> list[tuple[int, int, _Value]]:
     """The quantities of a text with their spans, without years and versions."""
     matches = (each for each in _AMOUNT.finditer(text) if not _YEAR.fullmatch(each[0]) and each[0].count(".") < 2)
-    return [(each.start(), each.end(), value) for each in matches if (value := _quantity(text, each)) is not None]
+    return [(each.start(), each.end(), _quantity(text, each)) for each in matches]
 
 
 def _size(text: str, wanted: Sequence[str]) -> _Value | None:
@@ -1090,18 +1052,6 @@ def _apart(text: str, names: tuple[str, str], *, is_age: bool) -> list[_Value | 
     return [each.pop() if len(each) == 1 else None for each in stated]
 
 
-def _tells(piece: Evidence, asked: Sequence[str]) -> bool:
-    """Whether a piece tells of what is asked ("opened"), or else of the beginning or the end of something."""
-    said = Statements([piece.text])
-    return any(map(said.has, asked)) or _BEGINS.search(piece.text) is not None
-
-
-def _is_about_other(piece: Evidence, name: str, other: str) -> bool:
-    """Whether the text of a piece names only the other of two things."""
-    said = set(content_words(body_of(piece)))
-    return set(content_words(other)) <= said and not set(content_words(name)) <= said
-
-
 def _stated(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list[_Row]:
     """The piece that compares both things in the words of the question: "Lake Sarn is deeper than Lake Tarn"."""
     asked = [word for word in words(question) if word in _ANY_COMPARING]
@@ -1137,7 +1087,11 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
         known = set(content_words(name))
         about = sorted(evidence, key=lambda piece: not known <= set(content_words(piece.source.title)))
         for piece in about:
-            if _is_about_other(piece, name, other_name) or (wanted.is_time and not _tells(piece, telling)):
+            own = {*content_words(body_of(piece))}
+            is_other = set(content_words(other_name)) <= own and not known <= own
+            # It tells of what is asked ("opened"), or else of the beginning or the end of something.
+            is_told = any(map(statement(piece.text).has, telling)) or _BEGINS.search(piece.text) is not None
+            if is_other or (wanted.is_time and not is_told):
                 continue
             if known <= {*content_words(piece.source.title), *content_words(piece.text)}:
                 value = _date(question, name, piece.text) if wanted.is_time else None
@@ -1181,15 +1135,43 @@ def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
 
 def _cited(question: str, head: str, pieces: Sequence[Evidence]) -> Answer:
     """A head and the pieces that it rests on; a single one goes on in its sentence."""
-    cited = tuple(
-        Citation(number, piece) for number, piece in enumerate({each.id: each for each in pieces}.values(), 1)
+    answer = joined(question, [list({each.id: each for each in pieces}.values())])
+    numbers = [each.number for each in answer.citations]
+    if len(numbers) == 1:
+        return headed(answer, head)
+    first = AnswerSentence(f"{head} {' '.join(f'[{number}]' for number in numbers)}", tuple(numbers), is_supported=True)
+    return replace(answer, text=f"{first.text} {answer.text}", sentences=(first, *answer.sentences))
+
+
+def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
+    """An answer made of pieces of evidence as sentences with ``[n]``, numbered in their order.
+
+    Parameters
+    ----------
+    question : text of the question
+    paragraphs : the pieces of each paragraph
+    """
+    flat = [piece for paragraph in paragraphs for piece in paragraph]
+    citations = tuple(Citation(number, piece) for number, piece in enumerate(flat, 1))
+    said = tuple(
+        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
+        for cited in citations
     )
-    marks = " ".join(f"[{each.number}]" for each in cited)
-    texts = [f"{' '.join(each.evidence.text.split())} [{each.number}]" for each in cited]
-    texts = [f"{head} {marks}", *texts] if len(cited) > 1 else [f"{head}: {texts[0]}"]
-    numbers_of = [tuple(each.number for each in cited), *((each.number,) for each in cited)]
-    sentences = tuple(AnswerSentence(text, of, is_supported=True) for text, of in zip(texts, numbers_of, strict=False))
-    return Answer(question, " ".join(texts), cited, is_supported=True, sentences=sentences)
+    parts = iter(said)
+    text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
+    return Answer(question, text, citations, is_supported=True, sentences=said)
+
+
+def headed(answer: Answer, head: str) -> Answer:
+    """An answer whose first sentence begins with its short form: "Yes: ...".
+
+    Parameters
+    ----------
+    answer : an answer with sentences
+    head : its short form
+    """
+    first = replace(answer.sentences[0], text=f"{head}: {answer.sentences[0].text}")
+    return replace(answer, text=f"{head}: {answer.text}", sentences=(first, *answer.sentences[1:]))
 
 
 # Counts.

@@ -127,17 +127,15 @@ class Rehearsal(Executor):
             cited = list(dict.fromkeys(_CITED.findall(user)))
             count = max(1, length // _POINT_TOKENS) if length else min(_SENTENCES, len(cited))
             return " ".join(f"Some {many}[{cited[at % len(cited)]}]." for at in range(count))
-        if name == "select":
-            return f"1-{math.ceil(int(shown[-1]) / 2)}"
         if name == "decompose":
             most = int(re.findall(r"\d+", user)[0])
             sides = FacetSplitter(most).split(question)
             return "\n".join([*sides, *(f"{question} {number}" for number in range(len(sides) + 1, most + 1))])
-        if name == "summary":
-            return "word " * (length or _SUMMARY)
         known = {
             "enough": "NO",
             "keywords": f"keywords: {'^'.join(names(question)) or question}",
+            "select": f"1-{math.ceil(int(shown[-1]) / 2)}",
+            "summary": "word " * (length or _SUMMARY),
             "next_questions": "\n".join((question, *names(question)[:2])),
             "subqueries": "\n".join((question, *names(question))),
         }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hlgraph.algorithms import check
 from hlgraph.answer.citations import (
@@ -19,7 +19,8 @@ from hlgraph.answer.citations import (
     said,
     summary_place,
 )
-from hlgraph.answer.extractive import NOT_FOUND, is_about, joined
+from hlgraph.answer.extractive import NOT_FOUND, is_about, relevance_of
+from hlgraph.answer.forms import joined
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome, telling_reply
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.budget import Usage
@@ -31,6 +32,7 @@ from hlgraph.text import content_words, count_tokens
 
 # The input of the calls for points: the communities of the evidence, divided by a budget in tokens.
 
+_Piece = TypeVar("_Piece")
 _FRAME = 40  # tokens of the marks around a part
 _PLACE = 80  # characters of a title and heading
 _ENTITIES_SHARE, _PASSAGES_SHARE = 8, 4  # of a small budget entities take at most an eighth, passages a quarter
@@ -158,16 +160,17 @@ def best_passages(passages: Sequence[Evidence], tokens: int) -> list[Evidence]:
     list
         Only the best passage if it is too long; empty if the budget is 0.
     """
-    kept: list[Evidence] = []
-    left = tokens
-    for piece in passages:
-        needed = cost(line(piece, 1))
-        if needed <= left:
-            kept.append(piece)
-            left -= needed
-        elif not kept and tokens > 0:
-            return [piece]
-    return kept
+    if passages and 0 < tokens < cost(line(passages[0], 1)):
+        return [passages[0]]
+    return list(_fitting(passages, tokens, lambda piece: cost(line(piece, 1))))
+
+
+def _fitting(pieces: Iterable[_Piece], tokens: int, cost_of: Callable[[_Piece], int]) -> Iterator[_Piece]:
+    """The pieces that fit a budget, greedily; one that does not fit is skipped."""
+    for piece in pieces:
+        if (needed := cost_of(piece)) <= tokens:
+            tokens -= needed
+            yield piece
 
 
 def read(
@@ -373,14 +376,8 @@ def best_points(points: Sequence[Point], tokens: int) -> list[Point]:
     >>> [point.text for point in best_points([Point(1, "b", (), 0), Point(9, "a", (), 0), Point(0, "c", (), 0)], 10)]
     ['a', 'b']
     """
-    kept: list[Point] = []
-    left = tokens
-    for point in sorted(points, key=lambda point: -point.score):
-        cost = count_tokens(point.text)
-        if point.score > 0 and cost <= left:
-            kept.append(point)
-            left -= cost
-    return kept
+    ranked = sorted((point for point in points if point.score > 0), key=lambda point: -point.score)
+    return list(_fitting(ranked, tokens, lambda point: count_tokens(point.text)))
 
 
 def extractive_report(
@@ -420,7 +417,8 @@ def extractive_report(
             is_new = not any(len(words & other) >= _SAME * min(len(words), len(other)) for other in seen)
             if words and is_new and is_about(asked, evidence[at], calibration=calibration):
                 seen.append(words)
-                mine.append(Point(_score(asked, words, evidence[at]), evidence[at].text, (at,), number))
+                score = relevance_of(evidence[at], len(asked & words) / max(len(asked), 1)) or 0.0
+                mine.append(Point(100 * score, evidence[at].text, (at,), number))
         points += sorted(mine, key=lambda point: (-point.score, point.evidence))[: bounds.points]
     chosen = best_points(points, bounds.report_tokens)
     paragraphs: dict[int, list[Point]] = {}
@@ -428,14 +426,10 @@ def extractive_report(
         paragraphs.setdefault(point.batch, []).append(point)
     shown = list(paragraphs.values())[: bounds.paragraphs]
     left_out = sum(point.score > 0 for point in points) - len(chosen)
-    answer = joined(question, [[evidence[point.evidence[0]] for point in paragraph] for paragraph in shown])
+    answer = Answer(question, NOT_FOUND, (), is_supported=False)
+    if shown:
+        answer = joined(question, [[evidence[point.evidence[0]] for point in paragraph] for paragraph in shown])
     return replace(answer, left_out=left_out)
-
-
-def _score(asked: set[str], words: set[str], piece: Evidence) -> float:
-    reranked = piece.why.get("rerank")
-    share = reranked if isinstance(reranked, float) else len(asked & words) / max(len(asked), 1)
-    return 100 * min(max(share, 0.0), 1.0)
 
 
 def chat_report(

@@ -20,13 +20,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from hlgraph.answer.constraints import LISTS, words_of
 from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
 from hlgraph.extract.wording import telling_words
 from hlgraph.read.table_mapping import number
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
 from hlgraph.stores.terms import stem
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, numbers, spelled
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, numbers, spelled, word_set
 
 MOST_SHOWN = 20
 """Maximum number of rows that an answer lists and cites."""
@@ -37,52 +38,20 @@ _LABELLED = re.compile(r"[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")
 # The words of a question
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _TOKEN = re.compile(r"[^\W\d_]\d{1,3}(?!\w)|\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_NOT = _names("not no never without except excluding besides neither nor other outside but unlike")
-_SUM = _names("total sum combined altogether overall together")
-_MEAN = _names("mean average")
-_FIRST, _LAST = _names("first earliest oldest"), _names("last latest newest youngest recent")
-_MOST, _LEAST = _names("most greatest maximum max"), _names("least fewest minimum min")
-_ROWS = _names("row rows entry entries record records line lines")
-_EMPTY = (
-    STOP_WORDS
-    | _ROWS
-    | _names("number count amount table list listed list give tell show exist exists value values according")
-)
-_SLIGHT = _names(
-    "year date number no amount count total time per type kind name"
-)  # of a label: "opened" names the column "Year opened"
-_ADJECTIVES = {
-    "long longer longest": ("length distance duration", True),
-    "short shorter shortest": ("length distance duration height", False),
-    "tall taller tallest high higher highest": ("height elevation altitude", True),
-    "low lower lowest": ("height elevation altitude", False),
-    "deep deeper deepest": ("depth", True),
-    "shallow shallower shallowest": ("depth", False),
-    "heavy heavier heaviest": ("weight mass", True),
-    "light lighter lightest": ("weight mass", False),
-    "wide wider widest broad broader broadest": ("width", True),
-    "narrow narrower narrowest": ("width", False),
-    "fast faster fastest": ("speed", True),
-    "slow slower slowest": ("speed", False),
-    "expensive costly dear dearer dearest priciest": ("price cost amount", True),
-    "cheap cheaper cheapest": ("price cost", False),
-    "large larger largest big bigger biggest great greater greatest": ("size", True),
-    "small smaller smallest": ("size", False),
-    "hot hotter hottest warm warmer warmest": ("temperature", True),
-    "cold colder coldest": ("temperature", False),
-    "thick thicker thickest": ("thickness", True),
-    "thin thinner thinnest": ("thickness", False),
-    "loud louder loudest noisy noisier noisiest": ("noise loudness", True),
-    "quiet quieter quietest": ("noise loudness", False),
-    "old older oldest": ("age", True),
-    "young younger youngest": ("age", False),
-}
-MEASURES = {word: measure for words, measure in _ADJECTIVES.items() for word in words.split()}
+_NOT = word_set("not no never without except excluding besides neither nor other outside but unlike")
+_SUM = word_set("total sum combined altogether overall together")
+_MEAN = word_set("mean average")
+_FIRST, _LAST = word_set("first earliest oldest"), word_set("last latest newest youngest recent")
+_MOST, _LEAST = word_set("most greatest maximum max"), word_set("least fewest minimum min")
+_ROWS = word_set("row rows entry entries record records line lines")
+_EMPTY = STOP_WORDS | _ROWS | words_of("empty")
+_SLIGHT = words_of("slight")
+_FORMS = [
+    (forms, sign_and_nouns[2:], sign_and_nouns[0] == "+")
+    for forms, _, sign_and_nouns in (line.partition(": ") for line in LISTS["measures"])
+]
+MEASURES = {form: (nouns, is_greater) for forms, nouns, is_greater in _FORMS for form in forms.split()}
 """For each form of an adjective the nouns of its measure, and whether it is of the greater value."""
 _NUMBER = r"\d(?:[\d.,]*\d)?"
 _LIMIT = re.compile(
@@ -91,7 +60,7 @@ _LIMIT = re.compile(
     rf"|exactly|before|after|since|until|till|in|during|by|(?:[^\W\d_]+er|more [^\W\d_]+) than)\s+[$€£]?\s?(?P<value>{_NUMBER}))"
 )
 _YEAR = re.compile(r"[12]\d{3}")
-_OF_TIME = _names("before after since until till in during by")
+_OF_TIME = word_set("before after since until till in during by")
 _LABEL = re.compile(
     r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+(\S{1,12})"
     r"|_(k?m|[cm]m|k?g|t|l|h|min|s|k?W|hp|eur|usd|gbp))?\s*"
@@ -108,35 +77,17 @@ def key(word: str) -> str:
     return _UNIT_OF.get(word) or stem(word)
 
 
-_UNIT_NAMES = (
-    "pound pounds £ gbp",
-    "euro euros € eur",
-    "dollar dollars $ usd",
-    "metre metres meter meters m",
-    "kilometre kilometres kilometer kilometers km",
-    "gram grams g",
-    "kilogram kilograms kilo kilos kg",
-    "tonne tonnes ton tons t",
-    "litre litres liter liters l",
-    "minute minutes",
-    "hour hours h",
-    "year years",
-)
-_UNIT_OF = {word: names.split()[0] for names in _UNIT_NAMES for word in names.split()}
-_PLACED = _names(  # before "in" and a value
-    "based located situated found kept stationed moored stored standing lying work works working employed live lives"
-)
-_BY_VERB = {
-    form: nouns
-    for verb, nouns in (("cost", "price cost"), ("weigh", "weight mass"), ("earn", "salary wage pay income"))
-    for form in (verb, f"{verb}s")
-}
+_UNIT_OF = {name: line.split()[0] for line in LISTS["names_of_units"] for name in line.split()}
+_PLACED = words_of("placed")
+_VERBS = {"cost": "price cost", "weigh": "weight mass", "earn": "salary wage pay income"}
+_BY_VERB = _VERBS | {f"{verb}s": nouns for verb, nouns in _VERBS.items()}
 """For each verb with "the most" or a limit the nouns of what it measures."""
-_PEOPLE, _OF_PEOPLE = _names("people persons staff employees colleagues members"), _names("name person employee member")
+_PEOPLE = word_set("people persons staff employees colleagues members")
+_OF_PEOPLE = word_set("name person employee member")
 _LISTS = re.compile(r"\W*(?:(?:list|name|show)\b|(?:who|which|what)\b)", re.IGNORECASE)
-_YES, _NO = _names("yes y true ✓ ✔ x"), _names("no n false ✗ ✘ -")
-_PAID, _PAYMENTS = _names("pay pays paid"), _names("rent fee price cost salary wage premium")
-_SOLD = _names("sell sells sold offer offers offered")
+_YES, _NO = word_set("yes y true ✓ ✔ x"), word_set("no n false ✗ ✘ -")
+_PAID, _PAYMENTS = word_set("pay pays paid"), word_set("rent fee price cost salary wage premium")
+_SOLD = word_set("sell sells sold offer offers offered")
 
 
 def _tokens(text: str) -> list[str]:
@@ -460,11 +411,6 @@ def _context_stems(table: Table, asked: _Asked) -> set[str]:
     return stems
 
 
-def _tells(table: Table, unit: str) -> bool:
-    """Whether the title, a heading or the line above a table names a unit."""
-    return any(key(unit) == key(word) for part in table.context for word in _tokens(part))
-
-
 def _people(label: str) -> frozenset[str]:
     """Words for the rows of a table whose first column names people."""
     return _PEOPLE if _OF_PEOPLE.intersection(_tokens(label)) else frozenset()
@@ -510,14 +456,10 @@ class _Rule:
         kind = _kind_over(self.asked, table.labels)
         if kind.inner == "list" and not _LISTS.match(question):
             raise _ObstacleError("the question asks for no number", most_rank=-1)
+        # Up to which rank an answer says what is unclear.
+        self.kind, self.doubt = kind, 0 if kind.inner not in ("", "list") else -1
         if any(word in _NOT or word.endswith(("n't", "n’t")) for word in self.asked.words):
-            raise _ObstacleError(
-                "the question excludes something", most_rank=0 if kind.inner not in ("", "list") else -1
-            )
-        self.kind, self.doubt = (
-            kind,
-            0 if kind.inner not in ("", "list") else -1,
-        )  # up to which rank an answer says what is unclear
+            raise _ObstacleError("the question excludes something", most_rank=self.doubt)
         self.columns = _Columns(table)
         self.labels, self.rows = self.columns.labels, self.columns.rows
         if not self.labels:
@@ -585,7 +527,7 @@ class _Rule:
     def _column_of_time(self, word: str) -> str:
         times = [label for label in self.labels if self.columns.share(label, is_time=True) >= _MOSTLY]
         wanted = [label for label in times if self.asked.naming(label) or fold(label) == word]
-        wanted = wanted or [label for label in times if set(_tokens(_parted(label)[0])) <= _names("year date")]
+        wanted = wanted or [label for label in times if set(_tokens(_parted(label)[0])) <= word_set("year date")]
         if len(wanted) != 1:
             some = " and ".join(wanted)
             reason = f"the question fits the columns {some}" if some else "the question names no column of dates"
@@ -599,23 +541,21 @@ class _Rule:
         after = sum(start < end for start in asked.starts)
         first = sum(start < match.start() for start in asked.starts)
         compared = (match["word"] or "").removesuffix(" than").rpartition(" ")[2]
-        measures = _names(
-            MEASURES.get(compared, ("", True))[0] or _BY_VERB.get(asked.words[first - 1] if first else "", "")
-        )
+        verb = asked.words[first - 1] if first else ""
+        measures = word_set(MEASURES.get(compared, ("", True))[0] or _BY_VERB.get(verb, ""))
+        with_unit = asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
         for label in self.labels:
             name, of_label = _parted(label)
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
             if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                is_unit = any(key(unit) == key(fold(each)) for each in units) or (
-                    not units and _tells(self.table, unit)
-                )
-                if is_unit:
-                    asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
+                around = [word for part in self.table.context for word in _tokens(part)]
+                is_unit = key(unit) in map(key, map(fold, units) if units else around)
+                asked.used |= with_unit if is_unit else set()
                 return label, unit if is_unit else ""
         of_unit = [label for label in self.labels if unit and key(unit) == key(fold(_parted(label)[1]))]
         if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
-            asked.used |= asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
+            asked.used |= with_unit
             return of_unit[0], unit
         raise _ObstacleError(f"the question names no column of numbers for *{match[0]}*", most_rank=self.doubt)
 
@@ -641,9 +581,8 @@ class _Rule:
         options: defaultdict[tuple[int, int], dict[tuple[str, str], str]] = defaultdict(dict)
         asked = self.asked
         texts = {label for label in self.labels if label == self.labels[0] or self.columns.share(label) < _MOSTLY}
-        pairs = dict.fromkeys(
-            (label, cell) for row in self.rows for label in texts & row.cells.keys() for cell in row.cells[label]
-        )
+        cells_of = ((label, row.cells[label]) for row in self.rows for label in texts & row.cells.keys())
+        pairs = dict.fromkeys((label, cell) for label, cells in cells_of for cell in cells)
         pairs.update(dict.fromkeys(("", row.section) for row in self.rows if row.section))
         for label, cell in pairs:
             if not cell.isdigit() and not all(token in _EMPTY or len(token) == 1 for token in _tokens(cell)):
@@ -684,10 +623,10 @@ class _Rule:
         wanted = [label for label in wanted if self.columns.share(label, is_time=bool(kind.time)) >= _MOSTLY]
         wanted = [label for label in wanted if label not in self.shown] or wanted
         if not wanted and kind.measure:
-            nouns = _names(kind.measure)
+            nouns = word_set(kind.measure)
             wanted = [label for label in self.labels if nouns & set(_tokens(_parted(label)[0]))]
         if not wanted and kind.time:
-            wanted = [label for label in self.labels if set(_tokens(_parted(label)[0])) <= _names("year date")]
+            wanted = [label for label in self.labels if set(_tokens(_parted(label)[0])) <= word_set("year date")]
         # Of "Length" and "Length of the span", the question that names the second means it.
         most = max((len(asked.naming(label)) for label in wanted), default=0)
         wanted = [label for label in wanted if len(asked.naming(label)) == most]
@@ -712,11 +651,8 @@ class _Rule:
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
             return
         is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)
-        is_named = any(
-            asked.stems[place] in _context_stems(self.table, self.asked)
-            for place in near
-            if asked.words[place] not in _EMPTY
-        )
+        stems = {asked.stems[place] for place in near if asked.words[place] not in _EMPTY}
+        is_named = not stems.isdisjoint(_context_stems(self.table, asked))
         if not (is_row or is_named or (near and near & asked.used - {at})):
             raise _ObstacleError("the question does not say what is counted", most_rank=-1)
         self.inner = "count"
@@ -724,8 +660,8 @@ class _Rule:
     def _resolve_extreme(self) -> None:
         """The groups of "which region has the most stations", and what is compared in them."""
         asked, kind = self.asked, self.kind
-        asking = next((at for at, word in enumerate(asked.words) if word in ("which", "what", "who")), -1)
-        near = set(range(asking + 1, asking + 4)) if asking >= 0 else set[int]()
+        asking = next((at for at, word in enumerate(asked.words) if word in ("which", "what", "who")), len(asked.words))
+        near = set(range(asking + 1, asking + 4))
         wanted = [label for label in self.labels if asked.naming(label) & near and kind.at not in asked.naming(label)]
         label = next((each for each in wanted if min(asked.naming(each)) < kind.at), "")
         if not label or label == self.labels[0]:
@@ -735,11 +671,9 @@ class _Rule:
         if self.inner:
             self.group = self.group or label
         elif word in ("most", "fewest", "least") and not kind.measure and not kind.time:
-            following = {kind.at + 1, kind.at + 2}
-            numeric = [
-                each for each in self.labels if asked.naming(each) & following and self.columns.share(each) >= _MOSTLY
-            ]
-            self.group, self.inner = label, "sum" if numeric else "count"
+            named = [each for each in self.labels if asked.naming(each) & {kind.at + 1, kind.at + 2}]
+            is_sum = any(self.columns.share(each) >= _MOSTLY for each in named)
+            self.group, self.inner = label, "sum" if is_sum else "count"
         else:
             self.shown.append(label)
 
@@ -750,9 +684,9 @@ class _Rule:
             self._use(label)
         stems = _context_stems(self.table, self.asked)
         asked.used |= {at for at, each in enumerate(asked.stems) if each in stems}
-        asked.used |= {  # to bake, of bakeries
-            at for at, word in enumerate(asked.words) if len(word) > 3 and any(each.startswith(word) for each in stems)
-        }
+        longer = [(at, word) for at, word in enumerate(asked.words) if len(word) > 3]
+        # To bake, of bakeries.
+        asked.used |= {at for at, word in longer if any(each.startswith(word) for each in stems)}
         of_label = {token for label in self.labels for token in _tokens(label)}
         slight = _SOLD if not of_label.isdisjoint(("price", "cost")) else frozenset[str]()
         slight |= (_PLACED if self.filters else frozenset()) | _people(self.labels[0])
@@ -999,9 +933,7 @@ def _first_value(text: str) -> Decimal | None:
 _DECIMAL = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-_OF_RANGES = _names(
-    "many much cost costs price pay get child children adult adults person people employee employees customer"
-)
+_OF_RANGES = words_of("of_ranges")
 
 
 def ranged_row(question: str, table: Table) -> Row | None:
@@ -1073,9 +1005,8 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
         evidence comes from, or if one row of it answers alone.
     """
     rows = [piece for piece in evidence if piece.statement_id and is_row(piece.text)]
-    is_ranged = any(map(str.isdigit, "".join(telling_words(question)[1]))) and any(
-        _RANGE.search(row.text) for row in rows
-    )
+    has_number = any(map(str.isdigit, "".join(telling_words(question)[1])))
+    is_ranged = has_number and any(_RANGE.search(row.text) for row in rows)
     if not rows:
         return ""
     is_ruled = asks_for_number(question) or (_LISTS.match(question) is not None and rows[0] is evidence[0])
@@ -1132,23 +1063,20 @@ def answering_row(question: str, table: Table) -> Row | None:
     asked = _Asked(question)
     kind = _kind(asked)
     named: defaultdict[str, set[str]] = defaultdict(set)
-    for row in table.rows:
-        for label, cell in ((label, cell) for label, cells in row.cells.items() for cell in cells):
-            if any(asked.spans(cell)):
-                named[label].add(cell)
+    cells_of = ((label, cell) for row in table.rows for label, cells in row.cells.items() for cell in cells)
+    for label, cell in cells_of:
+        if any(asked.spans(cell)):
+            named[label].add(cell)
     wanted = [label for label in table.labels if label not in named and asked.naming(label)]
     if not named or not wanted:
         return None
-    rows = [
-        row
-        for row in table.rows
-        if all(not cells.isdisjoint(row.cells.get(label, ())) for label, cells in named.items())
-    ]
+    rows = table.rows
+    for label, cells in named.items():
+        rows = [row for row in rows if not cells.isdisjoint(row.cells.get(label, ()))]
     if len(rows) != 1 or not any(row.cells.get(label) for row in rows for label in wanted):
         return None
-    own = {
-        stem(word) for text in (*rows[0].cells, *chain.from_iterable(rows[0].cells.values())) for word in _tokens(text)
-    }
+    texts = (*rows[0].cells, *chain.from_iterable(rows[0].cells.values()))
+    own = {stem(word) for text in texts for word in _tokens(text)}
     words = [word for word in asked.words if word in _SUM | _MEAN]
     words += [asked.words[kind.at]] if kind and kind.extreme else []
     return rows[0] if all(stem(word) in own for word in words) else None
@@ -1164,7 +1092,7 @@ def measured_by(adjective: str) -> tuple[str, ...]:
     (('depth', 'deep', 'shallow'), ())
     """
     nouns = MEASURES.get(adjective, ("", True))[0].split()
-    alike = (forms.split()[0] for forms, (of, _) in _ADJECTIVES.items() if not _names(of).isdisjoint(nouns))
+    alike = (forms.split()[0] for forms, of, _ in _FORMS if not word_set(of).isdisjoint(nouns))
     return (*nouns, *alike)
 
 

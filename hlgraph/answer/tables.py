@@ -9,14 +9,14 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from hlgraph.ids import shown
 from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
-from hlgraph.retrieve.session import headings_at, page_at
+from hlgraph.retrieve.session import evidence_of
 from hlgraph.stores.protocols import GraphStore, Scope
 from hlgraph.text import Block, BlockKind, blocks, is_separator, plain
 from hlgraph.where import And, Compare, Op, Or, Where
@@ -128,15 +128,8 @@ def _mapped_row(chunk: Chunk, source: Source) -> Row:
     return Row(cells, "", chunk, chunk.start, chunk.text, typed)
 
 
-class _Written(NamedTuple):
-    labels: tuple[str, ...]
-    headings: tuple[str, ...]
-    above: str
-    rows: list[Row]
-
-
-def _written(chunks: Sequence[Chunk]) -> Iterator[_Written]:
-    """The Markdown tables of a source, whose chunks may divide them or overlap."""
+def _written(chunks: Sequence[Chunk]) -> Iterator[tuple[list[str], list[str], str, list[Row]]]:
+    """The Markdown tables of a source, whose chunks may divide them or overlap: labels, headings, line above, rows."""
     parts: list[str] = []
     size = 0
     for chunk in chunks:
@@ -152,12 +145,8 @@ def _written(chunks: Sequence[Chunk]) -> Iterator[_Written]:
         if lines and not (is_row and block is not None and not block.is_loose):
             if len(lines) > 2 and is_separator(text[lines[1].start : lines[1].end]):
                 labels = _bars(text[lines[0].start : lines[0].end])
-                yield _Written(
-                    tuple(labels),
-                    tuple(headings.values()),
-                    above,
-                    list(_rows(text, lines, labels=labels, chunks=chunks)),
-                )
+                rows = list(_rows(text, lines, labels=labels, chunks=chunks))
+                yield labels, list(headings.values()), above, rows
             lines, above = [], ""
         if block is None:
             break
@@ -265,19 +254,9 @@ class TableReader:
             # A row that repeats another one has its statement.
             written = " ".join(row.text.split())
             said = places.get((source.id, row.start)) or texts.get((source.id, written))
-            evidence.append(
-                Evidence(
-                    text=said.text if said else written,
-                    score=1.0,
-                    chunk_id=chunk.id,
-                    start=row.start,
-                    end=row.start + len(row.text),
-                    source=source,
-                    statement_id=said.id if said else "",
-                    page=page_at(chunk, row.start),
-                    headings=headings_at(chunk, row.start),
-                )
-            )
+            text, end = said.text if said else written, row.start + len(row.text)
+            record = replace(said or chunk, text=text, start=row.start, end=end)
+            evidence.append(evidence_of(record, chunk, source=source, score=1.0))
         return evidence
 
     def _read(self, kind: Kind, scope: Scope, *, record_type: type[_R]) -> list[_R]:

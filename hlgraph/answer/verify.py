@@ -174,14 +174,11 @@ def _by_words(sentence: Cited) -> str:
 def _opened(sentence: Cited, tokens: int) -> Cited:
     """A sentence with what a judge reads of its evidence."""
     evidence: list[Evidence] = []
+    words = [word for part in telling_words(sentence.text) for word in part]
     for piece in sentence.evidence:
-        if not piece.summary_id:
-            evidence.append(piece)
-            continue
-        words = [word for part in telling_words(sentence.text) for word in part]
         # Of equal ones the closest to the question comes first.
-        best = sorted(piece.opened, key=lambda part: -Wording([part.text]).share(words))
-        evidence += fitted(best, tokens // 4).pieces
+        best = sorted(piece.opened, key=lambda part: -Wording([part.text]).share(words)) if piece.summary_id else ()
+        evidence += fitted(best, tokens // 4).pieces if piece.summary_id else (piece,)
     return sentence._replace(opened=tuple({part.id: part for part in evidence}.values()))
 
 
@@ -249,10 +246,8 @@ def _without(answer: Answer, spans: Sequence[CitedSentence], checked: Sequence[A
         citations=tuple(Citation(new, evidence[old]) for old, new in numbers.items()),
         uncited=(),
         sentences=tuple(
-            AnswerSentence(
-                renumbered(sentence.text), tuple(numbers[number] for number in sentence.citations), is_supported=True
-            )
-            for sentence in left
+            replace(each, text=renumbered(each.text), citations=tuple(numbers[number] for number in each.citations))
+            for each in left
         ),
     )
 
@@ -302,9 +297,8 @@ def is_missing(
     if not is_far or support(question, evidence, calibration=calibration) >= least:
         return False
     constraints = constraints_of(question)
-    return len(constraints.all) < FEWEST_MET or all(
-        statement(piece.text, *places_of(piece)).unmet(constraints) for piece in evidence
-    )
+    said = (statement(piece.text, *places_of(piece)) for piece in evidence)
+    return len(constraints.all) < FEWEST_MET or all(each.unmet(constraints) for each in said)
 
 
 def support(question: str, evidence: Sequence[Evidence], *, calibration: Calibration | None = None) -> float:
@@ -355,9 +349,8 @@ def support_by_words(question: str, evidence: Sequence[Evidence]) -> float:
         met = np.array([[said.has(one) for one in wanted] for said in each])
         return float(met.any(axis=0).mean() + met.mean(axis=1).max()) / 2
     names, others = telling_words(question)
-    everything = Wording(
-        (piece.text for piece in evidence), places=(part for piece in evidence for part in _places(piece))
-    )
+    places = [part for piece in evidence for part in _places(piece)]
+    everything = Wording((piece.text for piece in evidence), places=places)
     best = max(Wording([piece.text], places=_places(piece)).share([*names, *others]) for piece in evidence)
     return (everything.share(names or others) + best) / 2
 

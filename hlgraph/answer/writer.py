@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from hlgraph.answer.citations import CONTEXT_TOKENS, Arriving, Fit, checked, fitted, in_lines, is_refusal, line_of, said
+from hlgraph.answer.citations import (
+    CONTEXT_TOKENS,
+    Arriving,
+    Fit,
+    Pieces,
+    checked,
+    fitted,
+    in_lines,
+    is_refusal,
+    line_of,
+    said,
+)
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.errors import ModelAnswerError
 from hlgraph.models.accounts.budget import Usage
@@ -182,12 +194,9 @@ def made_by(model: ChatModel | Writer, *names: str) -> str:
 
 def outcome(telling: Telling[_Result]) -> _Result:
     """The return value of the generator; its text is discarded."""
-    while True:
-        try:
-            next(telling)
-        except StopIteration as end:
-            result: _Result = end.value
-            return result
+    pieces = Pieces(telling)
+    deque(pieces, maxlen=0)
+    return pieces.result
 
 
 def chat_answer(
@@ -336,16 +345,10 @@ def telling_reply(
     ModelAnswerError : the reply is empty
     ModelUnavailableError, ModelAccessError : from the model
     """
-    arriving = Arriving(known)
-    with closing(writer.tell(prompt, values)) as telling:  # closing the generator ends the call
-        while True:
-            try:
-                piece = arriving.add(next(telling))
-            except StopIteration as end:
-                completion: Completion = end.value
-                break
-            if piece:
-                yield piece
+    arriving, pieces = Arriving(known), Pieces(writer.tell(prompt, values))
+    with closing(iter(pieces)) as telling:  # closing the generator ends the call
+        yield from filter(None, map(arriving.add, telling))
+    completion = pieces.result
     text = said(completion.text)
     if not text:
         mend = "raise models.max_tokens" if completion.is_cut else "rephrase the question, or use another model"

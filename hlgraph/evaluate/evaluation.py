@@ -414,13 +414,7 @@ def plan_questions(
     UnknownNameError
         The corpus does not exist, or as :func:`plan_evaluation` raises it.
     """
-    of_files = {
-        "questions": options.questions,
-        "qrels": options.qrels,
-        "runs": options.runs,
-        "subsets": options.subsets,
-    }
-    if given := [name for name, value in of_files.items() if value]:
+    if given := [name for name in ("questions", "qrels", "runs", "subsets") if getattr(options, name)]:
         raise InputError(
             f"{', '.join(given)}: only valid with the folder of an evaluation set; leave it out if you pass questions"
         )
@@ -430,11 +424,8 @@ def plan_questions(
     retrievers = _retrievers(options)
     chat = graph.answers.model
     _check_readers(options, chat, retrievers)
-    sources = [
-        record
-        for record in graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
-        if isinstance(record, Source)
-    ]
+    records = graph.facts.records(Kind.SOURCE, graph.facts.sources()).values()
+    sources = [record for record in records if isinstance(record, Source)]
     selected = tuple(questions)[: options.limit]
     _check_questions(selected, {source.uri for source in sources}, corpus=graph.corpus)
     plan = EvaluationPlan(

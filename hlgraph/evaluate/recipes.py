@@ -251,13 +251,11 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     by_reader: dict[str, list[RecipeRow]] = {}
     for row in (row for row in recipe.rows if row.strategy and not row.needs):
         flags = [f" --{name.replace('_', '-')} {value}" for name, value in row.reads.given.items()]
-        flags += [f" --hierarchy {','.join(f'{name}={value:g}' for name, value in row.build.items())}"] * bool(
-            row.build
-        )
+        built = ",".join(f"{name}={value:g}" for name, value in row.build.items())
+        flags += [f" --hierarchy {built}"] * bool(row.build)
         by_reader.setdefault("".join(flags), []).append(row)
-    return [
-        f"hlgraph eval {place}{asked}{end}{flags}" for flags, rows in by_reader.items() for asked in _asked_by(rows)
-    ]
+    asked_by = ((flags, asked) for flags, rows in by_reader.items() for asked in _asked_by(rows))
+    return [f"hlgraph eval {place}{asked}{end}{flags}" for flags, asked in asked_by]
 
 
 def _asked_by(rows: Sequence[RecipeRow]) -> list[str]:

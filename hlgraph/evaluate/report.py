@@ -573,11 +573,8 @@ def _cost(results: Evaluation) -> dict[str, str]:
     if results.answers is None or not results.answers.by_chat:
         return {}
     spent = [item.spent for item in results.answers.strategies.values()]
-    usd = (
-        "unknown price"
-        if any(item.usd is None for item in spent)
-        else f"{sum(item.usd or 0 for item in spent):.4f} USD"
-    )
+    total = f"{sum(item.usd or 0 for item in spent):.4f} USD"
+    usd = "unknown price" if any(item.usd is None for item in spent) else total
     calls, tokens_in, tokens_out = (
         sum(getattr(item, name) for item in spent) for name in ("calls", "input_tokens", "output_tokens")
     )

@@ -5,7 +5,7 @@ Implementations: local (rules), spacy (rules and a parser), precomputed (files),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, TypeVar
@@ -93,6 +93,13 @@ class Extractor(Protocol):
     def input_fingerprint(self, chunk: ChunkInput) -> str:
         """Hash of everything that this extractor reads for this chunk (text and context, and records in files)."""
         return shown_fingerprint(self.fingerprint, chunk)
+
+
+def advancing(extractions: Iterable[Extraction]) -> Iterator[Extraction]:
+    """The extractions, each reported as progress."""
+    for extraction in extractions:
+        yield extraction
+        progress.advance("extract")
 
 
 class Metered:
@@ -309,11 +316,7 @@ class RowExtractor(Extractor):
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order, in time linear in the length of the texts."""
-        extractions: list[Extraction] = []
-        for chunk in chunks:
-            extractions.append(self._extraction(chunk))
-            progress.advance("extract")
-        return extractions
+        return list(advancing(map(self._extraction, chunks)))
 
     def _extraction(self, chunk: ChunkInput) -> Extraction:
         mapping = self._mapping

@@ -12,16 +12,13 @@ from typing import Literal, NamedTuple, get_args
 
 from hlgraph.errors import InputError
 from hlgraph.extract.extractor import ChunkInput
-from hlgraph.extract.wording import Wording, denies
+from hlgraph.extract.wording import MONTH_PATTERN, MONTHS, Wording, denies
 
 Ground = Literal["words", "chat", "off"]
 GROUNDS: tuple[Ground, ...] = get_args(Ground)
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
+_MONTHS = tuple(month[:3] for month in MONTHS)
+_MONTH = rf"(?P<month>{MONTH_PATTERN.lower()})\b\.?"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>\d{4})(?!\d)"
 _DATES = tuple(
     re.compile(rf"(?<![\w.]){form}", re.IGNORECASE)
@@ -117,9 +114,8 @@ class Grounds:
         lacking, rest = self._lacking_dates(proposition)
         words = dict.fromkeys((*self._wording.lacking(rest), *self._names(names, rest)))
         if words:
-            shortened = {
-                word for initials, run in _runs(proposition).items() if initials in self._short for word in run
-            }
+            runs = _runs(proposition)
+            shortened = {word for initials in runs.keys() & self._short for word in runs[initials]}
             lacking += [word for word in words if word not in shortened and _plain(word) not in self._spelled_out]
         if lacking:
             return f"the text has no {', '.join(lacking)}"
@@ -159,18 +155,11 @@ def _dates(text: str) -> list[_Date]:
             month = int(parts["month"]) if parts["month"].isdigit() else 1 + _MONTHS.index(parts["month"][:3].lower())
             year = int(parts["year"]) if parts["year"] else None
             date = _Date(*match.span(), year, month, int(parts["day"]))
-            if (
-                1 <= date.month <= len(_MONTHS)
-                and 0 < date.day <= _LAST_DAY
-                and all(_is_apart(date, own) for own in dates)
-            ):
+            # Shares no character with the others, or is another reading of the same.
+            is_new = all(date[:2] == own[:2] or date.end <= own.start or own.end <= date.start for own in dates)
+            if 1 <= date.month <= len(_MONTHS) and 0 < date.day <= _LAST_DAY and is_new:
                 dates.append(date)
     return dates
-
-
-def _is_apart(date: _Date, other: _Date) -> bool:
-    """Whether two dates share no character, or are two readings of the same."""
-    return date[:2] == other[:2] or date.end <= other.start or other.end <= date.start
 
 
 def _runs(text: str) -> dict[str, list[str]]:

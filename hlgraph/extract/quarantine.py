@@ -6,7 +6,7 @@ import datetime as dt
 import logging
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -196,7 +196,8 @@ class Quarantine:
 
     def entries(self) -> list[Quarantined]:
         """All failures, sorted by uri and position; files that cannot be read are logged and skipped."""
-        failures = (entry for path in sorted(self._files()) if (entry := _read(path)) is not None)
+        paths = (path for source in self.sources() for path in (self.folder / source).glob("*.json"))
+        failures = (entry for path in sorted(paths) if (entry := _read(path)) is not None)
         return sorted(failures, key=lambda entry: (entry.chunk.uri, entry.chunk.position, entry.id))
 
     def release(self, chunk: ChunkInput) -> None:
@@ -235,10 +236,6 @@ class Quarantine:
     def _path(self, chunk: ChunkInput) -> Path:
         # A chunk in no corpus has a folder, too: a file outside folders would never be deleted.
         return self.folder / (chunk.source or "none") / f"{failure_id(chunk.source, chunk.text)}.json"
-
-    def _files(self) -> Iterator[Path]:
-        for source in self.sources():
-            yield from (self.folder / source).glob("*.json")
 
 
 def _read(path: Path) -> Quarantined | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers, sentences
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers, sentences, word_set
 
 # Lexical support: whether evidence supports a sentence by words alone, without a model.
 #
@@ -22,6 +23,21 @@ from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers
 # tell apart.
 
 
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = tuple(_MONTHS.split())
+"""The English names of the months."""
+MONTH_PATTERN = (
+    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    "|Nov(?:ember)?|Dec(?:ember)?"
+)
+"""A pattern of them, and of what abbreviates them."""
+_TO_TWENTY = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty"""
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMERALS = {word: number for number, word in enumerate(_TO_TWENTY.split(), 1)}
+NUMERALS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 3)}
+"""The English numerals of one word, up to a hundred."""
+
 LEAST_SHARE = 0.5
 """Minimum share of the ordinary words of a sentence that the evidence must have."""
 
@@ -31,8 +47,7 @@ _INSIDE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|['’:/-]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NO_DIGIT = re.compile(r"[^\d.]")
 _BREAKS = frozenset(".!?;:,") | {"but", "although", "though", "however", "and", "while"}
-_NEGATING = "not no never none nobody nothing neither nor without cannot hardly lack lacks lacked lacking"
-_NEGATIONS = frozenset(_NEGATING.split())
+_NEGATIONS = word_set("not no never none nobody nothing neither nor without cannot hardly lack lacks lacked lacking")
 _NOT_ALONE = frozenset({"only", "just", "merely"})  # "not only" denies nothing that follows
 _EMPTY = _NOT_ALONE | {"longer", "yes"}
 _UNTIL = 6  # number of words after "not" before an "until": "was not opened until 1937" says that it was opened
@@ -42,11 +57,8 @@ _STEM, _ENDING = 4, 3
 _ACTION = re.compile(r"(?<=\w{5})(?:ments?|[ae]nces?|hood)$")
 _IN_E = re.compile(r"[^aeiou][aeiou][^aeiouwxy](?:e|ed|(?<![sz])es|ing)")  # bake, baked, baking
 _IN_Y, _SIBILANT = re.compile(r"[^aeiou]y$"), re.compile(r"(?:[aious]s|[xz]|ch|sh)$")
-_WRITTEN = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-    nineteen twenty"""
-_NUMERALS = _WRITTEN.split()
-_COUNTED = {word: str(number) for number, word in enumerate(_NUMERALS, 2)}
-_BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_NUMERALS)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term
+_COUNTED = {word: str(number) for word, number in NUMERALS.items() if 1 < number <= 20}  # "one" is mostly a pronoun
+_BEFORE_UNIT = re.compile(rf"\b(\d+|{'|'.join(_COUNTED)})-(?=[a-z]{{2}})", re.IGNORECASE)  # a three-year term
 
 
 @dataclass(slots=True)
@@ -116,6 +128,23 @@ def objection(sentence: str, evidence: Sequence[str], *, places: Iterable[str] =
     if len(missing) > (1 - LEAST_SHARE) * len(asked.plain):
         return f"the evidence has too few of its words: no {', '.join(dict.fromkeys(missing))}"
     return _contradiction(asked, wording)
+
+
+@cache
+def word_lists(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
+    """The lines of a file of word lists below each heading, by the first word of the heading: ``# months: of the year``.
+
+    Further lines with ``#`` right below a heading are comments. Lines of a list of patterns are alternatives, which the code joins
+    by ``|``; a line ``key: words`` gives the words of a key.
+
+    Parameters
+    ----------
+    package : name of the package that has the file
+    file : its name
+    """
+    text = resources.files(package).joinpath(file).read_text("utf-8")
+    _, *parts = re.split(r"^# (\w+)\b.*\n(?:#.*\n)*", text, flags=re.MULTILINE)
+    return {name: tuple(lines.splitlines()) for name, lines in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def telling_words(text: str) -> tuple[list[str], list[str]]:
@@ -233,10 +262,8 @@ def _is_form(one: str, other: str) -> bool:
         one, other = root, derived
     alike = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     longer = max(one, other, key=len)
-    ending = (
-        len(longer) - alike - (alike == min(len(one), len(other)) and longer[alike : alike + 1] == longer[alike - 1])
-    )
-    return alike >= _STEM and ending <= _ENDING
+    is_doubled = alike == min(len(one), len(other)) and longer[alike : alike + 1] == longer[alike - 1]
+    return alike >= _STEM and len(longer) - alike - is_doubled <= _ENDING
 
 
 @lru_cache(_KEPT)
@@ -309,6 +336,8 @@ def _read_sentence(text: str, words: _Words) -> None:
     denying = [at for at in range(len(tokens)) if _is_negation(folded, at)]
     reach, is_first, has_denial = 0, True, bool(denying)
     for at, (token, word) in enumerate(zip(tokens, folded, strict=True)):
+        following = tokens[at + 1] if at + 1 < len(tokens) else "."
+        is_may = tokens[at] == "May" and (not is_first or following[0].isdigit())
         if word in _BREAKS:
             reach = 0
             continue
@@ -316,11 +345,11 @@ def _read_sentence(text: str, words: _Words) -> None:
             reach = _REACH if at in denying else 0
         elif any(map(str.isdigit, _COUNTED.get(word, word))):
             words.numbers.append(_COUNTED.get(word, word).removesuffix("'s"))
-        elif (word not in STOP_WORDS and word not in _EMPTY) or _is_month_of_may(tokens, at, is_first=is_first):
-            is_label = len(token) == 1 and tokens[at + 1 : at + 2] == [":"]  # Q: and A:
-            is_name = (
-                token[0].isupper() and not is_label and (not is_first or len(token) == 1 or _is_name_after(tokens, at))
-            )
+        elif is_may or (word not in STOP_WORDS and word not in _EMPTY):
+            is_label = len(token) == 1 and following == ":"  # Q: and A:
+            # The first word of a sentence begins a name of several words if the next one has a capital, too.
+            is_inner = not is_first or len(token) == 1 or following[0].isupper()
+            is_name = token[0].isupper() and not is_label and is_inner
             if is_name:
                 words.names.append(token)
             for part in _words_of(token, is_name=is_name):
@@ -330,11 +359,6 @@ def _read_sentence(text: str, words: _Words) -> None:
                 words.negated.setdefault(part, set()).add(has_denial)
             reach = max(0, reach - 1)
         is_first = False
-
-
-def _is_month_of_may(tokens: list[str], at: int, *, is_first: bool) -> bool:
-    """Whether a word is May, within a sentence or before a number."""
-    return tokens[at] == "May" and (not is_first or (tokens[at + 1 : at + 2] != [] and tokens[at + 1][0].isdigit()))
 
 
 def denies(text: str) -> bool:
@@ -350,11 +374,6 @@ def _is_negation(words: list[str], at: int) -> bool:
     following = words[at + 1 : at + 1 + _UNTIL]
     is_until = words[at] not in ("no", "without") and not {"until", "till"}.isdisjoint(following)
     return not is_until and not _NOT_ALONE.issuperset(following[:1] or ("",))
-
-
-def _is_name_after(tokens: list[str], at: int) -> bool:
-    """Whether the next word has a capital, so that the first word of a sentence begins a name of several words."""
-    return at + 1 < len(tokens) and tokens[at + 1][:1].isupper()
 
 
 def _words_of(token: str, *, is_name: bool) -> list[str]:

@@ -39,7 +39,7 @@ from hlgraph.retrieve.explain.describe import costs, explained
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import CommunityEvidence, Explanation, SearchRequest, SearchResult, Unit, View
 from hlgraph.retrieve.retriever import FOLDED, Ranked, Retriever, Why, by_of, chat_of, units_of, with_preset
-from hlgraph.retrieve.session import Session, headings_at, page_at
+from hlgraph.retrieve.session import Session, evidence_of
 from hlgraph.retrieve.strategies import STRATEGIES
 from hlgraph.stores import trace
 from hlgraph.stores.one_state import repeated
@@ -392,7 +392,9 @@ def _of_statements(session: Session, ranked: Ranked) -> list[Evidence]:
             dropped["the same sentence in an overlapping chunk"] += 1
             continue
         same.append(statement)
-        evidence.append(_piece(statement, chunk, sources, hit=hit, why=ranked.why))
+        evidence.append(
+            evidence_of(statement, chunk, source=sources[chunk.source_id], score=hit.score, why=ranked.why.get(hit.id))
+        )
     session.notes.dropped = dropped
     return evidence
 
@@ -433,26 +435,10 @@ def _says_the_same(a: str, b: str) -> bool:
 def _of_chunks(session: Session, ranked: Ranked) -> list[Evidence]:
     chunks, sources = _lineage(session, [hit.id for hit in ranked.hits])
     return [
-        _piece(chunk, chunk, sources, hit=hit, why=ranked.why)
+        evidence_of(chunk, chunk, source=sources[chunk.source_id], score=hit.score, why=ranked.why.get(hit.id))
         for hit in ranked.hits
         if (chunk := chunks.get(hit.id)) is not None and chunk.source_id in sources
     ]
-
-
-def _piece(record: Chunk | Statement, chunk: Chunk, sources: Mapping[str, Source], *, hit: Hit, why: Why) -> Evidence:
-    """A chunk, or a statement of it, as evidence."""
-    return Evidence(
-        text=record.text,
-        score=hit.score,
-        chunk_id=chunk.id,
-        start=record.start,
-        end=record.end,
-        source=sources[chunk.source_id],
-        statement_id="" if record is chunk else record.id,
-        page=page_at(chunk, record.start),
-        headings=headings_at(chunk, record.start),
-        why=why.get(hit.id, {}),
-    )
 
 
 def _of_layers(session: Session, ranked: Ranked) -> list[Evidence]:

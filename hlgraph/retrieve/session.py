@@ -24,7 +24,19 @@ from hlgraph.models.accounts.ledger import Purpose
 from hlgraph.models.executor import asking_about
 from hlgraph.models.local.reranker import LexicalReranker, lexical_scores
 from hlgraph.models.protocols import ChatModel, Embedder, Reranker, question_vector
-from hlgraph.records import KIND_OF, PAGE_BREAK, Calibration, Chunk, Evidence, Hit, Kind, Record, Scalar
+from hlgraph.records import (
+    KIND_OF,
+    PAGE_BREAK,
+    Calibration,
+    Chunk,
+    Evidence,
+    Hit,
+    Kind,
+    Record,
+    Scalar,
+    Source,
+    Statement,
+)
 from hlgraph.retrieve.explain.parts import Notes
 from hlgraph.retrieve.request import Mode, SearchRequest, StepTrace
 from hlgraph.stores import trace
@@ -654,6 +666,38 @@ def _query(session: Session, search: Search) -> VectorQuery:
     where = None if is_entity else request.where
     return VectorQuery(
         search.kind, session.vectors_of, search.k, vector, text, where, hidden, state, among, is_alone=request.is_alone
+    )
+
+
+def evidence_of(
+    record: Chunk | Statement,
+    chunk: Chunk,
+    *,
+    source: Source,
+    score: float,
+    why: Mapping[str, float | str] | None = None,
+) -> Evidence:
+    """A chunk, or a statement of it, as evidence.
+
+    Parameters
+    ----------
+    record : the chunk, or the statement
+    chunk : the chunk
+    source : its source
+    score : its score
+    why : what explains its score; None (default): nothing
+    """
+    return Evidence(
+        text=record.text,
+        score=score,
+        chunk_id=chunk.id,
+        start=record.start,
+        end=record.end,
+        source=source,
+        statement_id=record.id if isinstance(record, Statement) else "",
+        page=page_at(chunk, record.start),
+        headings=headings_at(chunk, record.start),
+        why=why or {},
     )
 
 

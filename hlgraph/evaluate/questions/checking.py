@@ -234,11 +234,8 @@ def _leaking(graph: HLGraph, questions: Sequence[MadeQuestion]) -> Iterator[Find
     asked = [item for item in questions if item.type not in _SINGLE_GOLD or item.is_null]
     leaking = leaks(graph, [(item.question, () if item.is_null else item.answers) for item in asked])
     for place, source in sorted(leaking.items()):
-        what = (
-            "it may hold an answer after all"
-            if asked[place].is_null
-            else "the words of question and answer are all in it"
-        )
+        all_in = "the words of question and answer are all in it"
+        what = "it may hold an answer after all" if asked[place].is_null else all_in
         yield Finding(asked[place].id, "leak", f"source {source} alone: {what}")
 
 

@@ -408,9 +408,8 @@ class Writing:
 
     def result(self) -> QuestionSet:
         """What was made so far."""
-        unreadable = self._writer.unreadable + (
-            self._validator.unreadable if self._validator is not self._writer else Counter()
-        )
+        others = self._validator.unreadable if self._validator is not self._writer else Counter[str]()
+        unreadable = self._writer.unreadable + others
         dropped = dict(sorted(self._dropped.items(), key=lambda item: (-item[1], item[0])))
         return QuestionSet(tuple(self._found), {}, dropped, dict(sorted(unreadable.items())), self.stopped)
 
@@ -451,9 +450,8 @@ class Writing:
         values = {"subject": shown.subject, "topics": "; ".join(shown.topics), "snippets": listed(shown.snippets)}
         question = self._writer.ask("unanswerable", Asked, values=values).question
         evidence = self._graph.search(question, k=_EVIDENCE, unit="chunk", strategy="chunk").evidence
-        if self._validator.answered(question, shown.snippets) or self._validator.answered(
-            question, [item.text for item in evidence]
-        ):
+        seen = (shown.snippets, [item.text for item in evidence])
+        if any(self._validator.answered(question, texts) for texts in seen):
             raise DropError("the corpus answers it, though it should not")
         return self._question("null", question)
 
@@ -541,11 +539,8 @@ class Writing:
         stored = self._stored
         said = {*content_words(f"{text} {answer}")}
         ids = {item.id for item in chunks}
-        statements = [
-            item
-            for item in stored.statements.values()
-            if item.chunk_id in ids and len(said & {*content_words(item.text)}) >= _GOLD_WORDS
-        ]
+        near = (each for each in stored.statements.values() if each.chunk_id in ids)
+        statements = [each for each in near if len(said & {*content_words(each.text)}) >= _GOLD_WORDS]
         names = ("synthesis", "critique", "answer", "agree") if kind == "synthesis" else ("unanswerable", "answer")
         used = names if kind != "abstract" else ("users", "abstract")
         models = dict.fromkeys((self._writer.model.fingerprint, self._validator.model.fingerprint))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
 
@@ -215,7 +217,7 @@ def _whole(reply: Completion) -> str:
 
 # Parsed replies as an extraction, and the calls that get them.
 
-_ARTICLES = ("the ", "a ", "an ")
+_ARTICLE = re.compile("^(?:the|an?) ")
 
 
 class _Names:
@@ -232,10 +234,7 @@ class _Names:
     def of(self, name: str) -> Mention | None:
         """The listed entity with this name, with or without a leading article."""
         normalised = normalise_name(name)
-        bare = next(
-            (normalised.removeprefix(article) for article in _ARTICLES if normalised.startswith(article)), normalised
-        )
-        return self.listed.get(normalised) or self.listed.get(bare)
+        return self.listed.get(normalised) or self.listed.get(_ARTICLE.sub("", normalised))
 
     def mention(self, name: str, words: str) -> Mention | None:
         """The listed entity with this name, else the name itself if the sentence has it. Else None, noted in ``foreign``."""
@@ -458,9 +457,7 @@ class ChatExtractor(Extractor, Metered):
             if verdicts is None or isinstance(verdicts, str):  # words, also where the model's verdicts cannot be read
                 objections = [grounds.objection(proposition.text, proposition.entities) for proposition in part]
             else:
-                objections = [
-                    "" if verdict.is_accurate else verdict.reason or "not in the text" for verdict in verdicts
-                ]
+                objections = ["" if each.is_accurate else each.reason or "not in the text" for each in verdicts]
             reasons |= {text: reason for text, reason in zip(texts, objections, strict=True) if reason}
         return reasons
 
@@ -473,8 +470,7 @@ class ChatExtractor(Extractor, Metered):
         def about(version: str) -> Asking:
             chunk = exchange.chunk
             purpose = Purpose(stage="extract", source=chunk.source, part=checksum(chunk.text), prompt=version)
-            accept = lambda text: accepts(lambda reply: whole(reply, form), text)  # noqa: E731
-            return self._model.about(purpose, accept=accept, form=schema(form))
+            return self._model.about(purpose, accept=lambda text: is_readable(text, form), form=schema(form))
 
         def on_reply(completion: Completion) -> None:
             """Count a reply. Raises ReplyError if it is cut off even with more room: a part is never repaired."""
@@ -665,10 +661,8 @@ def read_verdicts(reply: str, count: int) -> list[Verdict]:
     verdicts = parse(reply, FoundVerdicts).verdicts
     if sorted(verdict.number for verdict in verdicts) != list(range(1, count + 1)):
         raise ReplyError(f"there must be one verdict for each of the numbers from 1 to {count}")
-    return [
-        Verdict(verdict.is_accurate, "" if verdict.is_accurate else " ".join(verdict.reason.split()))
-        for verdict in sorted(verdicts, key=lambda verdict: verdict.number)
-    ]
+    ordered = sorted(verdicts, key=lambda verdict: verdict.number)
+    return [Verdict(each.is_accurate, "" if each.is_accurate else " ".join(each.reason.split())) for each in ordered]
 
 
 def ask_for_verdicts(
@@ -690,9 +684,7 @@ def ask_for_verdicts(
     list or str
         One verdict per statement, or the reason why there are none.
     """
-
-    def read(reply: str) -> list[Verdict]:
-        return read_verdicts(reply, len(statements))
+    read = partial(read_verdicts, count=len(statements))
 
     def about(version: str) -> Asking:
         purpose = Purpose(stage=stage, source=chunk.source, part=checksum(chunk.text), prompt=version)
@@ -741,13 +733,8 @@ class ChatJudge:
         Raises ModelUnavailableError, ModelAccessError or BudgetError if the provider or the budget stops the calls.
         """
         with progress.step("judge", len(groups), unit="chunks"):
-            return self._model.run(self._judge, groups, step="judge")
-
-    def _judge(self, group: tuple[ChunkInput, Sequence[str]]) -> list[Verdict] | str:
-        chunk, statements = group
-        return ask_for_verdicts(
-            self._model, chunk, statements, stage="quality", max_tokens=self._max_tokens, usage=self.usage
-        )
+            ask = partial(ask_for_verdicts, self._model, stage="quality", max_tokens=self._max_tokens, usage=self.usage)
+            return self._model.run(lambda group: ask(*group), groups, step="judge")
 
 
 # The calls that an extraction is expected to need.
@@ -791,10 +778,10 @@ def next_call(
     first, entities = ask_entities(chunk, domain), version("entities", domain)
     reply = _stored(kept, entities, first, form=FoundEntities)
     if reply is None:
-        return NextCall(entities, first, lambda text: accepts(lambda own: whole(own, FoundEntities), text))
+        return NextCall(entities, first, lambda text: is_readable(text, FoundEntities))
     second, propositions = ask_propositions(chunk, reply.entities, domain=domain), version("propositions", domain)
     if _stored(kept, propositions, second, form=FoundPropositions) is None:
-        return NextCall(propositions, second, lambda text: accepts(lambda own: whole(own, FoundPropositions), text))
+        return NextCall(propositions, second, lambda text: is_readable(text, FoundPropositions))
     return None
 
 

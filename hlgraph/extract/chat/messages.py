@@ -183,7 +183,7 @@ def schema(form: type[Reply]) -> dict[str, object]:
 
 
 def is_readable(reply: str, form: type[Reply]) -> bool:
-    """Whether :func:`parse` accepts a reply.
+    """Whether :func:`whole` accepts a reply.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def is_readable(reply: str, form: type[Reply]) -> bool:
     bool
         False if it raises ReplyError.
     """
-    return accepts(lambda text: parse(text, form), reply)
+    return accepts(lambda text: whole(text, form), reply)
 
 
 def accepts(read: Callable[[str], object], reply: str) -> bool:

@@ -1,7 +1,8 @@
 """Rule-based extraction."""
 
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, may_be_person, names_title, open_spans
+from hlgraph.extract.local._clauses import may_be_person, names_title, open_spans
 from hlgraph.extract.local._extractor import LocalExtractor, Reading, read_chunk, title_for
+from hlgraph.extract.local._lexicon import KIND_OF_NOUN, keys_of
 from hlgraph.extract.local._mentions import as_written
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan, Unit
@@ -14,6 +15,7 @@ __all__ = [
     "Title",
     "Unit",
     "as_written",
+    "keys_of",
     "may_be_person",
     "names_title",
     "open_spans",

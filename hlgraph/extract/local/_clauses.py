@@ -18,130 +18,29 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import ADJECTIVES, ORGANIZATIONS, PLACES, SELF_NOUNS, word_set
+from hlgraph.extract.local._lexicon import (
+    ADJECTIVES,
+    IRREGULAR,
+    KIND_OF_NOUN,
+    LISTS,
+    ORGANIZATIONS,
+    PLACES,
+    PLAIN,
+    SAYING,
+    SELF_NOUNS,
+    SYNONYMS,
+    WORD_TAGS,
+    words_of,
+)
 from hlgraph.extract.local._topics import Title
 from hlgraph.extract.local._units import MentionSpan, Unit, goes_on, stands_alone
 from hlgraph.records import Triple
-from hlgraph.text import BlockKind, cached_by_text
+from hlgraph.text import BlockKind, cached_by_text, word_set
 
-# Closed word lists of the rules for facts: function words with their tags (see ``_TAGS``), and forms of verbs.
-
-
-_TAGS = {
-    "b": "is are was were am became become becomes remains remained",
-    "e": "be been being",
-    "x": "has have had having",
-    "y": "do does did will would can could may might shall should must",
-    "d": "a an the this that these those another each every some any all both several many most other such",
-    "k": "his her its their",
-    "o": "of",
-    "t": "to",
-    "i": """in on at from by for with as into near under against between within about after before during since
-until through throughout over across along among amongst around behind beside beyond above below toward towards upon
-via outside inside onto alongside despite like versus per off out up down opposite""",
-    "N": "not no never nor without neither hardly cannot barely",
-    "c": "and",
-    "r": "or",
-    "w": "who which that",
-    "u": """but because although though while whereas if unless so than whether however whom whose where when what
-why how yet""",
-    "h": "he she it they",
-    "m": """him them me us you i we himself herself itself themselves there here someone somebody anyone everyone
-everybody nobody else others""",
-    "a": """also later then originally currently officially now formerly briefly soon back away apart forward home
-abroad twice overseas often usually again already still even just only too very always sometimes initially
-eventually recently previously together once ever almost about approximately nearly well therefore subsequently
-mostly mainly largely partly primarily today""",
-    "#": """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-hundred thousand million billion half dozen""",
-    "n": """ing united red need speed seed breed hundred indeed bed shed feed weed creed greed deed sacred naked
-bring king ring wing string spring thing nothing something anything everything during evening morning ceiling
-building wedding painting meeting family early only daily weekly monthly yearly supply reply ally lily assembly july
-italy friendly likely elderly holy fly ply sly rely july ugly jelly belly bully rally lovely lonely""",
-}
-WORD_TAGS = {word: tag for tag, words in reversed(_TAGS.items()) for word in words.split()}
-
-# Past forms and participles that do not end in -ed.
-IRREGULAR = word_set(
-    """arose arisen awoke beat beaten began begun bent bet bid bound bit bitten blew blown bore born borne
-bought broke broken broadcast brought built burnt burst came come done cast caught chose chosen clung cost crept cut
-dealt drank drove driven drew drawn dreamt drunk dug dwelt ate eaten fallen fed fell felt fled flew flown forbade
-forbidden forecast forgot forgotten fought found froze frozen gave given gone got gotten grew grown ground heard
-held hid hidden hit hung hurt kept knelt knew known laid lain lay led left lent let lit lost made meant met mown
-outran overcame overtaken overthrew overthrown overtook paid proved proven put ran read rebuilt rode ridden rang
-risen rose rung said sang sank sat saw seen sent set sewn shook shaken shone shot shown shrank shut slain slept slew
-slid sold sought sown spent spoke spoken split spread sprang stole stolen stood struck stuck strove strung sung sunk
-swam swept swore sworn swung taken taught thought threw thrown told took tore torn undertook undertaken understood
-undergone underwent upheld went withdrew withdrawn withheld woke won wore worn wound wove woven wrote written wed
-overheard quit shed"""
-)
-# Verbs whose plain form follows a plural subject: "The Beatles include ...".
-PLAIN = word_set(
-    """include contain consist live lie form make take give own operate produce belong compete represent
-perform provide offer serve appear feature follow"""
-)
-# Verbs whose object is a clause, not a thing.
-SAYING = word_set(
-    """said says say told tells added adds explained noted argued claimed claims thought thinks believed
-believes knew knows felt feels hoped hopes wanted wants expected expects seemed seems according decided tried began
-begins started starts continued continues insisted insists suggested suggests tweeted"""
-)
 # Before a number they are adverbs: "over 300 houses".
 APPROXIMATELY = word_set("about over around under up some only")
 # Before "of" they are prepositions: "west of Paris".
 DIRECTIONS = word_set("west east north south northwest northeast southwest southeast outside inside ahead")
-
-# The head noun of a complement, or of an office before a name, gives the kind of the entity.
-_KINDS = {
-    "person": """actor actress singer author writer novelist poet composer musician drummer guitarist bassist rapper
-dancer songwriter player footballer cricketer quarterback wrestler boxer swimmer runner coach manager politician
-lawyer judge senator congressman governor mayor president minister king queen prince princess emperor bishop
-archbishop cardinal pope saint priest monk general admiral colonel captain officer soldier commander scientist
-physicist chemist biologist mathematician astronomer engineer architect painter sculptor artist photographer
-designer philosopher historian journalist director filmmaker producer screenwriter comedian model activist
-businessman businesswoman businessperson entrepreneur investor inventor explorer economist physician doctor surgeon
-nurse teacher professor scholar theologian diplomat ambassador nobleman noblewoman son daughter wife husband brother
-sister mother father man woman ceo chairman founder presenter broadcaster host youtuber detective criminal botanist
-geologist surveyor cousin nephew niece uncle aunt grandson granddaughter grandfather grandmother widow widower
-friend colleague neighbour neighbor assistant deputy pianist violinist conductor instrumentalist goalkeeper midfielder
-striker defender golfer racer driver cyclist skater gymnast editor critic essayist playwright dramatist
-librarian clerk baron duke earl count
-knight""",
-    "place": """city town village municipality commune settlement hamlet suburb neighborhood neighbourhood county
-district province region state country nation republic territory island archipelago peninsula river stream lake sea
-ocean bay strait mountain hill volcano valley desert forest park street road highway avenue square bridge castle
-palace cathedral church temple mosque monastery abbey building skyscraper tower house stadium arena airport station
-port harbour harbor capital borough parish township community area glacier reservoir dam cemetery observatory
-lighthouse farm locality ward canal railway museum theatre theater""",
-    "organization": """company corporation firm bank organization organisation agency institution institute university college
-school academy party club team league union association society foundation charity band group orchestra choir
-ensemble label studio publisher network channel broadcaster airline manufacturer retailer army navy regiment brigade
-battalion government parliament court commission committee council ministry department church newspaper startup
-brand conglomerate subsidiary hospital duo trio quartet""",
-    "work": """film movie album song single book novel series show sitcom episode play musical opera game magazine poem
-painting sculpture documentary soundtrack track anthem ballad mixtape memoir biography comic manga anime drama
-miniseries comedy telenovela symphony trilogy""",
-    "event": """war battle festival tournament championship competition election race match season conference treaty
-revolution rebellion uprising massacre siege flood earthquake storm hurricane ceremony""",
-}
-KIND_OF_NOUN = {noun: kind for kind, nouns in reversed(_KINDS.items()) for noun in nouns.split()}
-SYNONYMS = {
-    noun: group.split()
-    for group in (
-        "film movie",
-        "song single track",
-        "album record",
-        "series show sitcom",
-        "band group duo trio",
-        "book novel",
-        "company firm startup corporation manufacturer retailer",
-        "town city",
-        "team club",
-    )
-    for noun in group.split()
-}
-
 
 _PART = re.compile(r"['’]s\b|\d[\d.,:]*\d|[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]")
 _SILENT = frozenset("\"“”`«»„‘'’*_[]")
@@ -419,7 +318,8 @@ class _Objects:
                 return
             yield predicate, self._sentence.name(end), tags[end] != "M"
             yield from self._items(predicate)
-            self._skip()
+            while match := _BRACKETS.match(tags, self.at) or _OF_NAME.match(tags, self.at):  # "of Paris" after a name
+                self.at = match.end()
             if tags[self.at : self.at + 1] not in ("i", "t", "a") or (tags[end] == "#"):
                 return
 
@@ -468,12 +368,6 @@ class _Objects:
             yield predicate, self._sentence.name(end), False
             self.at = end + 1
 
-    def _skip(self) -> None:
-        """Pass over a parenthesis, and over "of Paris" after a name."""
-        tags = self._sentence.tags
-        while match := _BRACKETS.match(tags, self.at) or _OF_NAME.match(tags, self.at):
-            self.at = match.end()
-
     def _literal(self, at: int, base: str) -> tuple[tuple[str, str, bool], int] | None:
         """The noun phrase at an index, with an optional preposition, and its end; None if it only introduces a name."""
         tags = self._sentence.tags
@@ -490,11 +384,8 @@ class _Objects:
             if tags[end : end + 1] == "s":
                 return None
         words = self._sentence.phrase(start, end).split()
-        is_cut = (
-            tags[end : end + 1] == "#"
-            or (tags[start] == "d" and _CUT.match(tags, end))
-            or self._sentence.words[end : end + 1] in (["-"], ["–"])
-        )
+        is_continued = tags[start] == "d" and _CUT.match(tags, end)
+        is_cut = is_continued or tags[end : end + 1] == "#" or self._sentence.words[end : end + 1] in (["-"], ["–"])
         is_bare = self._verb.is_copula and len(words) == 1 and tags[start] not in "z#"
         if is_cut or is_bare or not 0 < len(words) <= _LONGEST_LITERAL or tags[end - 1] not in "nzM#":
             return None
@@ -601,15 +492,11 @@ def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
     is_person = may_be_person(title)
     for at in (0, start) if start else (0,):
         word = words[at].lower() if at < len(words) else ""
+        is_thing = word == "the" and tags.startswith("dn", at) and names_title(words[at + 1], title)
         if tags[at : at + 1] == "h":
             if word == "it" or (word in ("he", "she") and is_person):
                 yield from _named(sentence, title, at + 1)
-        elif (
-            word == "the"
-            and tags.startswith("dn", at)
-            and names_title(words[at + 1], title)
-            and VERB.match(tags, at + 2)
-        ):
+        elif is_thing and VERB.match(tags, at + 2):
             yield from _named(sentence, title, at + 2)
         elif match := _TITLE_PART.match(tags, at):
             yield from _part(sentence, match, (title.bare,))
@@ -632,23 +519,10 @@ def names_title(noun: str, title: Title) -> bool:
     """
     if noun not in SELF_NOUNS or KIND_OF_NOUN.get(noun) == "work":  # a film may have any title
         return noun in SELF_NOUNS
-    described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
-    nouns = {head_noun(words) for words in (title.bare, described)}
-    if noun in title.bare.lower().split() and noun not in nouns:
+    if noun in title.bare.lower().split() and noun not in title.nouns:
         return False
-    own = {noun for noun in nouns if KIND_OF_NOUN.get(noun) in ("place", "organization")}
+    own = {noun for noun in title.nouns if KIND_OF_NOUN.get(noun) in ("place", "organization")}
     return not own or noun in own or not own.isdisjoint(SYNONYMS.get(noun, ()))
-
-
-def head_noun(title: str) -> str:
-    """The noun in lower case that says what a title is: "minutes" of "Minutes of the school board".
-
-    Parameters
-    ----------
-    title : a title, or what it is described as
-    """
-    inner = _INNER.search(title)
-    return title[: inner.start() if inner else None].rsplit(" ", 1)[-1].lower()
 
 
 def _named(sentence: Tagged, title: Title, at: int) -> Iterator[Subject]:
@@ -662,9 +536,7 @@ def may_be_person(title: Title) -> bool:
     if not 0 < len(parts) <= 5 or not parts[0][0].isupper():
         return False
     lowered = {part.lower() for part in parts}
-    return (
-        lowered.isdisjoint(ORGANIZATIONS) and lowered.isdisjoint(PLACES) and parts[0].lower() not in ("the", "a", "an")
-    )
+    return lowered.isdisjoint(ORGANIZATIONS | PLACES) and parts[0].lower() not in ("the", "a", "an")
 
 
 def is_subject(tags: str, at: int) -> bool:
@@ -706,14 +578,8 @@ def _coordinated(sentence: Tagged, at: int) -> list[str]:
 
 # What a sentence asserts: whether anything, and whether it is denied, reported, future or conditional. English only.
 
-_INNER = re.compile(r" (?:of|for|to|from|by|with|about|on) (?=(?:the |an? |our |your )?[a-z])")
-_ENGLISH = word_set(
-    """the and is of to was in for with that not he she it said will would may has had are at by on you your if"""
-)
-_FOREIGN = word_set(
-    """der das und ist nicht ein eine mit auf von den dem zu wurde sich auch les des est une et dans que los las una y el il
-di che un per het een van en se os uma não com nie jest och att som"""
-)
+_ENGLISH = words_of("english")
+_FOREIGN = words_of("foreign")
 _OTHER_SCRIPT = re.compile(r"[¿¡\u0370-\u1fff\u2e80-\ud7ff]")
 
 
@@ -738,36 +604,22 @@ def is_english(text: str) -> bool:
 # Units that state nothing
 
 _EDGE = " \t\"'“”‘’«»()[]–—-*"
-_DEBRIS = re.compile(
-    r"(?:(?:if you haven.t(?: already)?, )?(?:read|see|view|show|load) (?:more|all)(?: (?:on|about|from|here)\b.{0,80})?"
-    r"|(?:if you haven.t(?: already)?, )?(?:sign ?up|subscribe|log ?in|sign ?in|register)"
-    r"(?: (?:(?:here|now|today)\b.{0,80}|for free|(?:to|for) (?:our|the|get|receive)\b.{0,80}))?"
-    r"|click (?:here|below)\b.{0,80}|advertisements?|sponsored|share (?:this|on|via)\b.{0,40}|follow us\b.{0,60}"
-    r"|(?:please )?enter (?:a valid|your) e-?mail\b.{0,40}|skip to (?:main )?content|all rights reserved"
-    r"|related (?:articles|stories)"
-    r"|(?:back|return) to top|accept (?:all )?cookies|(?:top )?(?:photos?|images?|pictures?)(?: credits?)?(?: by"
-    r"| of\b[^.]{0,200}|:)[^.]{0,120}"
-    r"|loading)[.!…:]*",
-    re.IGNORECASE,
-)
+_DEBRIS = re.compile(rf"(?:{'|'.join(LISTS['debris'])})[.!…:]*", re.IGNORECASE)
 _FORM = re.compile(r"enter a valid email address|would like to be emailed about", re.IGNORECASE)
 _INNER_END = re.compile(r"[.!?…][\"”’')\]]*\s")
 _WORD = re.compile(r"[^\W\d_]+")
 _DATA = re.compile(r"[\d:=/@|<>\\☐☒☑]|\A\S+ [-–—] ")  # also of a name and what it stands for: "ls - list files"
 _PAIR = re.compile(r"\b[A-Z]\w* and [A-Z]")
 _CONTRACTED = re.compile(r"['’](?:s|re|ll|ve|d|m|t)\b|cannot")
-_WHOLE = re.compile(
-    r"[.!…;][\"”’')\]]*\s*$|\n|\s{2}"
-)  # the end of a sentence; columns or lines, as of a list of abbreviations
+# The end of a sentence; columns or lines, as of a list of abbreviations.
+_WHOLE = re.compile(r"[.!…;][\"”’')\]]*\s*$|\n|\s{2}")
 _LONGEST_QUESTION = 300  # longer ones are several sentences without marks between them
 _LONGEST_FRAGMENT = 12
 # A verb, or a plural or -ing form that may be one; a pronoun or a name before a word; an instruction "Turn the valve".
 _VERBAL = re.compile(r"[bexyvzghm]|^n[dk#a]")
 _PLURALS = word_set("people children police men women you we i they let lets thanks")
 _QUESTION_LABEL = re.compile(r"\W*(?:Q|Question)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
-_ASKING = re.compile(
-    r"(?:Who|Whom|Whose|What|When|Where|Why|Which|How|Is|Are|Was|Were|Do|Does|Did|Can|Could|May|Must|Should|Will|Would|Has|Have|Had)\b"
-)
+_ASKING = re.compile(rf"(?:{'|'.join(LISTS['asking'])})\b")
 _REPLY = re.compile(r"(?:Yes|No)\b(?! (?:one|matter|longer|[a-z]+ (?:is|was|has)))")
 
 
@@ -796,12 +648,10 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
         asked, question = question, None
         is_prose = unit.kind is BlockKind.PROSE
         own = text[unit.start : unit.end].lstrip("> ") if is_prose else ""  # without a lead-in
-        is_answer = is_prose and asked is not None and not _is_question(own)
-        if (
-            asked
-            and is_answer
-            and (_is_reply(text, asked, unit, is_any=is_whole) if is_open else goes_on(text, end, unit))
-        ):
+        is_answer = asked is not None and is_prose and not _is_question(own)
+        if asked and is_answer and is_open:
+            is_answer = _is_reply(text, asked, unit, is_any=is_whole)
+        if asked and is_answer and (is_open or goes_on(text, end, unit)):
             yield unit._replace(start=asked.start if is_open else unit.start, text=f"{asked.text} {unit.text}")
             question = asked if _is_asking(text, asked, is_any=is_whole) else None
             end, is_open = unit.end, False
@@ -810,14 +660,14 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
             yield asked
         if is_prose and _is_question(own):
             question, end, is_open = unit, unit.end, True
-        elif (
-            is_whole
-            or not is_prose
-            or not (_is_debris(unit.text) or (":" not in unit.text and _is_fragment(text[unit.start : unit.end])))
-        ):
+        elif is_whole or not is_prose or not _states_nothing(unit.text, text[unit.start : unit.end]):
             yield unit
     if question and is_open and not is_english(question.text):
         yield question
+
+
+def _states_nothing(text: str, written: str) -> bool:
+    return _is_debris(text) or (":" not in text and _is_fragment(written))
 
 
 def _is_reply(text: str, question: Unit, unit: Unit, *, is_any: bool) -> bool:
@@ -839,9 +689,8 @@ def _is_question(text: str) -> bool:
 
 def _is_debris(text: str) -> bool:
     bare = text.strip(_EDGE)
-    return (len(bare) <= 400 and _DEBRIS.fullmatch(bare) is not None) or (
-        "mail" in text and _FORM.search(text) is not None
-    )
+    is_form = "mail" in text and _FORM.search(text) is not None
+    return is_form or (len(bare) <= 400 and _DEBRIS.fullmatch(bare) is not None)
 
 
 def _is_fragment(text: str) -> bool:
@@ -858,16 +707,10 @@ def _is_fragment(text: str) -> bool:
 # The stance of a sentence
 
 # Words without which none of the patterns below can match: sets of words are much faster than patterns.
-_NEGATION_CUES = word_set("not t never cannot no neither denied denies deny denying nothing nobody none")
-_FUTURE_CUES = word_set(
-    """will ll won would going set due about poised expected scheduled plan plans planned planning intend intends aim aims hope
-hopes vow vows vowed pledge pledges pledged promise promises promised agree agrees agreed announced"""
-)
-_CONDITIONAL_CUES = word_set("would could might may if unless perhaps maybe possibly allegedly reportedly supposedly")
-_OPEN_CUES = word_set(
-    """deny denies denied denying no nothing nobody true untrue false rumor rumors rumour rumours doubt doubts doubted whether if
-unless case should allegedly reportedly supposedly possibly perhaps maybe"""
-)
+_NEGATION_CUES = words_of("negation_cues")
+_FUTURE_CUES = words_of("future_cues")
+_CONDITIONAL_CUES = words_of("conditional_cues")
+_OPEN_CUES = words_of("open_cues")
 _LOWER_WORD = re.compile(r"[a-z]+")
 _UNTIL = r" (?:[\w’'-]+ ){0,4}until\b"  # "was not opened until 1950" says that it was opened
 _NEGATION = re.compile(
@@ -891,13 +734,9 @@ _CLAUSE = re.compile(
 _SUBORDINATE = word_set("who which because if when whose what where than unless whether until")
 _LEADING_CLAUSE = word_set("because if when unless until where")
 _CLAUSE_WINDOW = 160
-_REPORTED = (
-    "said|says|announced|announces|told [a-z]+|confirmed|promised|predicted|expected|decided|knew|hoped|feared|warned|insisted"
-    "|agreed|claimed|ensured"
-)
-_NO_NOUN = "".join(
-    rf"(?<!\b{word} )" for word in ("his", "her", "their", "my", "the", "a", "free", "of")
-)  # "by her will"
+_REPORTED = "|".join(LISTS["reported"])
+# "by her will"
+_NO_NOUN = "".join(rf"(?<!\b{word} )" for word in ("his", "her", "their", "my", "the", "a", "free", "of"))
 _FUTURE = re.compile(
     rf"\b(?:{_NO_NOUN}will(?! \w+ed\b|[,.;:)])"
     r"|(?:is|are|['’][sm]|['’]re) (?:not )?(?:going|set|due|about|poised|expected|scheduled) to"
@@ -916,12 +755,7 @@ _CONDITIONAL = re.compile(
     r"|perhaps|maybe|possibly|allegedly|reportedly|supposedly"
     r"|If|Unless|Perhaps|Maybe|Possibly|Allegedly|Reportedly|Supposedly)\b"
 )
-_SAY = (
-    "said|says|say|told|tells|added|adds|noted|notes|explained|explains|argued|argues|claimed|claims|alleged|alleges|reported"
-    "|announced|announces|announcing|wrote|writes|testified|insisted|insists|suggested|confirmed|stated|states|warned|warns|believes?|alleging"
-    "|accuse|accuses|tweeted|quipped|recalled|recalls|admitted|admits|revealed|reveals|continued|Announced|thinks|thought"
-    "|claim|argue|insist|warn|suggest|complain|complained|predict|predicted|estimate|estimated|conclude|concluded"
-)
+_SAY = "|".join(LISTS["say"])
 _SAYING_CUES = frozenset(_SAY.lower().replace("believes?", "believe|believes").split("|"))
 _NAME = r"[A-Z][\w.’'&-]{0,30}(?: (?:(?:of|the|de|van|von) )?[A-Z][\w.’'&-]{0,30}){0,4}"
 _COMMON = r"(?!(?:and|or|but|of|in|ha[sd]|have|also|first|later|then|who|that|was|were|is|are)\b)[a-z-]+"
@@ -945,9 +779,7 @@ _SAID = re.compile(
 )
 # Verbs of saying that need no clause after them, and those that need at least the end of a quotation.
 _ALWAYS_SAY = word_set("said says say told tells testified believe believes thinks thought accuse accuses")
-_SAY_THAT = word_set(
-    "claim argue insist warn suggest complain predict estimate conclude complained predicted estimated concluded"
-)
+_SAY_THAT = words_of("say_that")
 _PLAIN_SAY = _ALWAYS_SAY | word_set("wrote writes noted explained added recalled quipped")
 _INVERTED = re.compile(rf"[”\"’],? (?:{_SAY}) (?P<who>(?:the )?{_NAME}|he|she|(?:the|a|an) [a-z-]+(?: [a-z-]+)?)")
 _CONCEDED = re.compile(r"[\w,] (?:although|though|whereas|because|since|after|when|if) $")  # not the main clause
@@ -993,12 +825,9 @@ def details(text: str, mentions: Sequence[MentionSpan], sentence: Tagged) -> tup
         stance.append("future")
     if not words.isdisjoint(_CONDITIONAL_CUES):
         over = {match.start() for match in later} | {match.end() - len("would") for match in ahead}
-        cues = [
-            match
-            for match in _CONDITIONAL.finditer(text)
-            if match.start() not in over
-            and not (is_past and not has_condition and _OF_THE_PAST.match(text, match.start()))
-        ]
+        is_over = is_past and not has_condition
+        cues = [match for match in _CONDITIONAL.finditer(text) if match.start() not in over]
+        cues = [match for match in cues if not (is_over and _OF_THE_PAST.match(text, match.start()))]
         if any(_is_main(text, match, even_if=True) for match in cues):
             stance.append("conditional")
     return tuple(stance)
@@ -1012,10 +841,7 @@ def _words(text: str) -> frozenset[str]:
 
 _PAST = word_set("was were had did became remained wasn't weren't hadn't didn't wasn’t weren’t hadn’t didn’t")
 _BESIDE_VERB = word_set("never not no neither nor hardly barely without")
-# The same in the present: "They run".
-_SAME_IN_PRESENT = word_set(
-    "come run become overcome put set cut hit let cost read bet bid cast forecast broadcast quit shed shut spread split beat"
-)
+_SAME_IN_PRESENT = words_of("same_in_present")
 _CONTRACTED_VERB = re.compile(r"['’](?:ve|re|m|ll)$")
 # A clause in front; what is passed over: parentheses, clauses between commas; what ends the main clause: "that", "and because".
 _IN_FRONT = re.compile(r"\(|[uw][^,]*,|i[^,bxyvz]*[vg][^,]*,")
@@ -1101,12 +927,7 @@ def _sayer_name(match: re.Match[str], mentions: Sequence[MentionSpan]) -> str:
 
 # Words whose facts are not asserted
 
-_REFUSED = re.compile(
-    r"\b(?:denie[sd]|deny|denying|no (?:evidence|proof|sign|indication)s? (?:that|of)|nothing to (?:indicate"
-    r"|suggest|show|prove)"
-    r"|nobody (?:believes|thinks|said)|not true|untrue|false|rumou?rs?|doubt(?:s|ed)?|whether|asked if)\b",
-    re.IGNORECASE,
-)
+_REFUSED = re.compile(rf"\b(?:{'|'.join(LISTS['refused'])})\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|unless|in case|should [A-Z]\w+ \w+,)", re.IGNORECASE)
 _UNSURE = re.compile(r"\b(?:allegedly|reportedly|supposedly|possibly|perhaps|maybe)\b", re.IGNORECASE)
 _OPEN = re.compile(rf"{_REFUSED.pattern}|{_IF.pattern}|{_UNSURE.pattern}", re.IGNORECASE)

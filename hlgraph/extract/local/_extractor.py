@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from hlgraph import progress
-from hlgraph.extract.extractor import ChunkInput
+from hlgraph.extract.extractor import ChunkInput, Extractor, advancing
 from hlgraph.extract.local._clauses import (
-    KIND_OF_NOUN,
     LEADING,
     Tagged,
     clause,
@@ -26,11 +25,12 @@ from hlgraph.extract.local._clauses import (
     subjects,
     tagged,
 )
+from hlgraph.extract.local._lexicon import KIND_OF_NOUN, keys_of
 from hlgraph.extract.local._mentions import as_written, find_mentions, with_antecedents
 from hlgraph.extract.local._names import Shape
 from hlgraph.extract.local._topics import Title, chunk_topics, is_named, read_title, unit_topics
 from hlgraph.extract.local._units import MentionSpan, Unit, units
-from hlgraph.ids import checksum, normalise_name
+from hlgraph.ids import normalise_name
 from hlgraph.records import Extraction, Mention, Proposition, Triple
 from hlgraph.text import BlockKind
 
@@ -53,18 +53,7 @@ _STATING = re.compile(r"[^uwbxy.]*[nMz#D)hv][^uwbxy.]?[bxy](?!.*\.$)")  # a noun
 _IS = frozenset(("is", "was", "are", "were", "became"))
 _TAIL = re.compile(r" (?:of|in|from|for|by|at|on|with|to)\b.*")
 _DISAMBIGUATION = re.compile(r"\(([^()]+)\)$")
-# Predicates, without "is" and "was", that only a subject or an object of one kind has.
-_SUBJECT_KINDS = {
-    **dict.fromkeys(("born", "died", "born in", "born on", "died in", "died on", "married", "educated at"), "person"),
-    **dict.fromkeys(("directed by", "written by", "starring", "stars", "sung by"), "work"),
-}
-_OBJECT_KINDS = {
-    **dict.fromkeys(
-        ("directed by", "written by", "starring", "stars", "sung by", "married", "wife", "husband"), "person"
-    ),
-    **dict.fromkeys(("son", "daughter", "father", "mother", "brother", "sister"), "person"),
-    **dict.fromkeys(("born in", "died in", "in"), "place"),
-}
+_SUBJECT_KINDS, _OBJECT_KINDS = (keys_of(name, " | ") for name in ("subject_kinds", "object_kinds"))
 
 
 def find_triples(text: str, mentions: Sequence[MentionSpan], title: Title) -> list[Triple]:
@@ -153,10 +142,9 @@ def _life(text: str, mentions: Sequence[MentionSpan]) -> Iterator[Triple]:
     """Birth and death dates in "(born 1 March 1952)" or "(1 May 1769 – 14 September 1852)" after a name."""
     if "(" not in text:
         return
-    for at, date in enumerate(mentions):
-        if date.kind != "date" or not at or mentions[at - 1].kind in ("date", "number"):
+    for at, (name, date) in enumerate(pairwise(mentions), 1):
+        if date.kind != "date" or name.kind in ("date", "number"):
             continue
-        name = mentions[at - 1]
         match = _LIFE.fullmatch(text, name.end, date.start)
         if match and match["born"]:
             yield Triple(name.name, "born", date.name, is_literal=True)
@@ -213,7 +201,7 @@ def _after_name(sentence: Tagged, at: int) -> Iterator[Triple]:
             yield Triple(name, f"is {phrase}", sentence.name(match.end() - 1))
         if (match := _APPOSITION.match(tags, at + 1)) and "d" in match[1][:2]:
             yield Triple(name, "is", sentence.phrase(*match.span(1)), is_literal=True)
-    if tags[at - 1 : at] in ("n",) and at > 0 and (word := sentence.words[at - 1]) in KIND_OF_NOUN:
+    if at and tags[at - 1] == "n" and (word := sentence.words[at - 1]) in KIND_OF_NOUN:
         yield Triple(name, "is", word, is_literal=True)
 
 
@@ -301,7 +289,16 @@ class Reading:
 
     def triples(self) -> list[tuple[Triple, ...]]:
         """The facts that the rules find in each unit. Code has none."""
-        return [_triples(unit, mentions, self.title) for unit, mentions in zip(self.units, self.mentions, strict=True)]
+        triples: list[tuple[Triple, ...]] = []
+        for unit, mentions in zip(self.units, self.mentions, strict=True):
+            if unit.kind is BlockKind.ROW:
+                triples.append(tuple(row_triples(unit, mentions, self.title)))
+            else:
+                is_prose = unit.kind is not BlockKind.CODE
+                triples.append(
+                    tuple(find_triples(unit.text, mentions, title_for(unit, self.title))) if is_prose else ()
+                )
+        return triples
 
     def extraction(
         self,
@@ -331,6 +328,8 @@ class Reading:
             if text in propositions:
                 continue
             names = [*_context(unit, self.title, self.evidence, is_first=not propositions), *unit_mentions]
+            written = as_written(unit, own_mentions)
+            stance = details(*written, tagged(unit.text, own_mentions)) if unit.kind in _PROSE else ()
             propositions[text] = Proposition(
                 text=text,
                 start=unit.start,
@@ -338,9 +337,7 @@ class Reading:
                 topics=unit_topics(unit, self.topics, self.title, mentions=own_mentions),
                 mentions=_distinct(names, all_kinds),
                 triples=tuple(facts),
-                details=details(*as_written(unit, own_mentions), tagged(unit.text, own_mentions))
-                if unit.kind in _PROSE
-                else (),
+                details=stance,
             )
         return Extraction(tuple(propositions.values()), self.topics)
 
@@ -348,9 +345,8 @@ class Reading:
 def read_chunk(chunk: ChunkInput) -> Reading:
     """The units of a chunk with their mentions, and its topics, in time linear in the length of its text."""
     title = read_title(chunk.title)
-    parts = statements(
-        [unit for unit in units(chunk.text, chunk.headings, above=chunk.above) if _asserts(unit)], chunk.text
-    )
+    whole = units(chunk.text, chunk.headings, above=chunk.above)
+    parts = statements([unit for unit in whole if _asserts(unit)], chunk.text)
     if not parts:
         return Reading(title, (), (), (), Shape(frozenset(), frozenset(), frozenset(), is_german=False))
     mentions, evidence = find_mentions(chunk.text, parts, title)
@@ -362,14 +358,6 @@ def read_chunk(chunk: ChunkInput) -> Reading:
 def _asserts(unit: Unit) -> bool:
     """Whether a unit states something; of headings those with a finite verb: "The bridge was closed", not "Opening hours"."""
     return unit.kind is not BlockKind.HEADING or _STATING.match(tagged(unit.text, ()).tags) is not None
-
-
-def _triples(unit: Unit, mentions: Sequence[MentionSpan], title: Title) -> tuple[Triple, ...]:
-    if unit.kind is BlockKind.CODE:
-        return ()
-    if unit.kind is BlockKind.ROW:
-        return tuple(row_triples(unit, mentions, title))
-    return tuple(find_triples(unit.text, mentions, title_for(unit, title)))
 
 
 def title_for(unit: Unit, title: Title) -> Title:
@@ -423,7 +411,7 @@ def _distinct(spans: Sequence[MentionSpan], kinds: Mapping[str, str]) -> tuple[M
     return tuple(mentions.values())
 
 
-class LocalExtractor:
+class LocalExtractor(Extractor):
     """An extractor with rules over capitals, dates, quotes and verbs; needs no model.
 
     A proposition is a sentence (or a table row, or a block of code), preceded by the title and the deepest heading if the sentence
@@ -454,19 +442,7 @@ class LocalExtractor:
         """Name and version of the rules."""
         return "local/17"
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Always empty, since the rules read no files."""
-        return ()
-
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order, in time linear in the length of the texts."""
-        extractions: list[Extraction] = []
-        for reading in map(read_chunk, chunks):
-            extractions.append(reading.extraction(reading.triples()))
-            progress.advance("extract")
-        return extractions
-
-    def input_fingerprint(self, chunk: ChunkInput) -> str:
-        """Hash of everything that the rules read: their version, the text, the title and the headings."""
-        return checksum(self.fingerprint, chunk.text, *chunk.surroundings)
+        readings = map(read_chunk, chunks)
+        return list(advancing(reading.extraction(reading.triples()) for reading in readings))

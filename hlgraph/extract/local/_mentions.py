@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
-from hlgraph.extract.local._clauses import KIND_OF_NOUN, SYNONYMS, head_noun, may_be_person, tag_of
+from hlgraph.extract.local._clauses import may_be_person, tag_of
+from hlgraph.extract.local._lexicon import KIND_OF_NOUN, LISTS, SYNONYMS
 from hlgraph.extract.local._names import (
     Shape,
     Token,
@@ -20,10 +21,10 @@ from hlgraph.extract.local._names import (
     shape,
     tokens,
 )
-from hlgraph.extract.local._topics import Title, is_acronym, occurrences
+from hlgraph.extract.local._topics import Title, head_noun, is_acronym, occurrences
 from hlgraph.extract.local._units import MentionSpan, Unit, quoted, values, without_overlaps
 from hlgraph.ids import normalise_name
-from hlgraph.text import BlockKind
+from hlgraph.text import BlockKind, word_set
 
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 _UNSPACED_NAME = re.compile(
@@ -58,18 +59,15 @@ def find_mentions(text: str, units: Sequence[Unit], title: Title) -> tuple[list[
     """
     words = [_tokens_of(unit) for unit in units]
     evidence = shape(text, words, known=(*title.forms, title.head) if title.is_name else ())
-    per_unit = [
-        list(_in_sentence(_said(unit), title, unit_words, evidence)) if _said(unit) else []
-        for unit, unit_words in zip(units, words, strict=True)
-    ]
+    said = zip(map(_said, units), words, strict=True)
+    per_unit = [list(_in_sentence(text_of, title, own, evidence)) for text_of, own in said]
     acronyms: dict[str, tuple[str, int]] = {}
     for i, (unit, mentions) in enumerate(zip(units, per_unit, strict=True)):
         for short, full in _explained(unit.text, mentions):
             acronyms.setdefault(short, (full, i))
     surnames = _surnames(units, per_unit, title) if _PERSONAL.search(text) else {}
-    return [
-        [_full(mention, i, acronyms, surnames) for mention in mentions] for i, mentions in enumerate(per_unit)
-    ], evidence
+    expanded = [[_full(mention, i, acronyms, surnames) for mention in own] for i, own in enumerate(per_unit)]
+    return expanded, evidence
 
 
 def _said(unit: Unit) -> str:
@@ -99,9 +97,8 @@ def _in_sentence(text: str, title: Title, words: Sequence[Token], evidence: Shap
     inside = [run for before, run in pairwise(runs) if run.start < before.end]  # "Kent" of "Duke of Kent"
     outside = [run for run in runs if run not in inside] if inside else runs
     for mention in sorted([*without_overlaps(outside, taken), *inside]):
-        if title.is_name and (
-            mention.name in title.forms or mention.name == title.head or _introduces(text, mention, title)
-        ):
+        is_own = mention.name in (*title.forms, title.head) or _introduces(text, mention, title)
+        if title.is_name and is_own:
             yield mention._replace(name=title.bare)
         elif mention.kind == "" and _BORN.match(text, mention.end):
             yield mention._replace(kind="person")
@@ -147,9 +144,8 @@ def _surnames(units: Sequence[Unit], per_unit: Sequence[Sequence[MentionSpan]], 
     for name, kind in own.union((mention.name, mention.kind) for mentions in per_unit for mention in mentions):
         if kind in ("", "person") and (last := _surname(name)):
             full.setdefault(last, set()).add(name)
-    return {
-        last: names_.pop() for last, names_ in full.items() if len(names_) == 1 and last not in relatives | {title.bare}
-    }
+    apart = relatives | {title.bare}
+    return {last: names_.pop() for last, names_ in full.items() if len(names_) == 1 and last not in apart}
 
 
 def _surname(name: str) -> str:
@@ -159,9 +155,9 @@ def _surname(name: str) -> str:
         return ""
     first, last = parts[0].lower(), parts[-1].lower()
     is_acronym_first = len(parts[0]) > 2 and parts[0].isupper()
-    if is_acronym_first or first in lexicon.NOT_A_FIRST_NAME or first in lexicon.ORDINARY:
+    if is_acronym_first or first in lexicon.NOT_A_FIRST_NAME or not lexicon.ORDINARY.isdisjoint((first, last)):
         return ""
-    if last in lexicon.GENERIC or last in lexicon.DEMONYMS or last in lexicon.ORDINARY:
+    if last in lexicon.GENERIC or last in lexicon.DEMONYMS:
         return ""
     is_surname = _SURNAME.fullmatch(parts[-1]) and parts[-1][0].isupper() and not parts[-1].isupper()
     return parts[-1] if is_surname and len(last) > 2 else ""
@@ -211,21 +207,14 @@ _EXPLETIVE = re.compile(
     r"|could|should|does|did) (?:not |be |been )*)(?:said|thought|clear|likely|true|possible|(?:[\w-]+ ){1,3}?"
     r"(?:that|who|whether|if|how|why|when)\b))"
 )
-_AFTER_NOUN = (
-    r"(?:of|in|on|at|by|for|with|from|to|that|which|who|whose|where|when|as|is|was|located|situated|directed"
-    r"|written|produced|released|published|founded|based|hosted|created|developed|recorded|starring|performed|sung|owned"
-    r"|established|formed|operated|played|used|built|named|known|between|near|during|since|until)"
-)
+_AFTER_NOUN = rf"(?:{'|'.join(LISTS['after_noun'])})"
 _IS_A = re.compile(
     r"['’\"”]{0,2}(?:,? ?\([^()]{0,200}\))?(?P<link>,? (?:is|was|are|were|remains)(?: (?:also|now|currently|still))?)?"
     rf"(?(link) (?:an?|the|one of the)|, an?) (?P<words>(?:(?!{_AFTER_NOUN} )[^\s.;:()]+ ){{0,9}}?[^\s,.;:()]+)"
     rf"(?=[.;:()]|,? {_AFTER_NOUN}\b|,? ?$)"
 )
 _APPOSED = re.compile(r"(\w+), $")  # "their union, Harbour Voice"
-_IS_MADE = re.compile(
-    r" (?:is|was|are|were) (?:first |originally )?(?:discovered|built|released|published|opened|founded|written|produced"
-    r"|manufactured|launched|designed|directed|recorded|constructed|established|located|situated)\b"
-)
+_IS_MADE = re.compile(rf" (?:is|was|are|were) (?:first |originally )?(?:{'|'.join(LISTS['is_made'])})\b")
 _IS_NAMED = re.compile(r"(?:The|An?|Its|Their|His|Her)(?: \[[^\]]*\])?(?: [^\W\d_A-Z][\w-]*){1,5} (?:is|was) ")
 _HEAD_NOUN = re.compile(r"([\w’'-]+)(?=,|$| and\b| or\b)")
 _PARTICIPLES = re.compile(r"(?: [a-z]+ed)+$")  # "a radio station licensed to"
@@ -233,16 +222,11 @@ _OF_SOMEBODY = re.compile(r"\b(?:is|was|are|were) (?:his|her|their)\b")
 _LOWER_WORD = re.compile(r"(?<![^\W_])[a-z]+(?![\w’'-])")
 _NO_PERSON_BEFORE = re.compile(r"\b(?:the|an?|in|at|near|outside|around|on|his|her|its|their|our)\s$", re.IGNORECASE)
 _PLACED = re.compile(r"\b(?:in|at|near|from)\s(?:the\s)?$")
-_SPEAKS = re.compile(
-    r"(?:,? who| (?:also |later )?(?:announced|reported|said|says|told|wrote|writes|recalled|explained|thinks|believes|tweeted"
-    r"|testified|asked|was born|died|married|grew up|graduated|studied))\b|, \d\d,"
-)
+_SPEAKS = re.compile(rf"(?:,? who| (?:also |later )?(?:{'|'.join(LISTS['speaks'])}))\b|, \d\d,")
 _SUBORDINATE = re.compile(r"(?:Although|Though|While|When|After|Before|Because|As|Since|If|Once|Despite) .*, ")
 _NOUNS_OF = {
-    "he": lexicon.word_set(
-        "husband father brother son king prince duke earl baron businessman nobleman actor man monk priest"
-    ),
-    "she": lexicon.word_set("wife mother sister daughter queen princess businesswoman noblewoman actress woman"),
+    "he": word_set("husband father brother son king prince duke earl baron businessman nobleman actor man monk priest"),
+    "she": word_set("wife mother sister daughter queen princess businesswoman noblewoman actress woman"),
 }
 _SPOKEN = re.compile(r"\b(?:said|says|told|wrote|recalled|explained|asked)\s$")
 _HEAD = re.compile(
@@ -252,16 +236,15 @@ _SAYS = (BlockKind.PROSE, BlockKind.ITEM)
 _OFFICE = re.compile(r", [^.;:]{1,60}")
 # What a sentence without a name is about: "the van" of "The van is late.", or of "It [the van] is late."
 _COMMON = "noun"
-_DETERMINERS = lexicon.word_set("the this that our my your")
+_DETERMINERS = word_set("the this that our my your")
 _ONLY_THING = re.compile("([dnmk]n{1,3})(?:ba?n(?!n)|[bxyvz])")  # of tags: the old van is late
 _OTHER_THING = frozenset("ndhk")  # tags of nouns, determiners and pronouns
-_WHENS = lexicon.word_set("monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday now") | {
+_WHENS = word_set("monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday now") | {
     month.lower() for month in lexicon.MONTHS
 }
-_NO_THING = lexicon.word_set(
-    "answer day fact idea point problem question reason result rest thing time truth way weather year"
-)
-_MAY_BE_NOTHING = re.compile(  # "It is cold", "It depends on the road": it refers to no thing
+_NO_THING = word_set("answer day fact idea point problem question reason result rest thing time truth way weather year")
+# "It is cold", "It depends on the road": it refers to no thing.
+_MAY_BE_NOTHING = re.compile(
     r"[Ii]t(?: \w+ly)? (?:depends?|matter(?:s|ed)?|means?|meant|helps?|hurts?|costs?|looks?|looked|feels?|felt|sounds?|gets?|got"
     r"|becomes?|became|(?:is|was|will be|has been|had been|may be|can be)(?! (?:[a-z]+ed|built|sold|made|held|found|kept|lost|left"
     r"|sent|shut)\b))\b"
@@ -292,11 +275,9 @@ class _Section:
         self._things: set[str] = set()
         self._before: list[_Sentence] = []
         self._waiting: list[tuple[Unit, Sequence[MentionSpan], int | None]] = []
-        if self._title:
-            described = title.full[len(title.bare) :].strip(" ()").partition(",")[0]
-            for words in (title.bare, described):
-                if head_noun(words) in KIND_OF_NOUN:
-                    self._describe(self._title, head_noun(words))
+        for noun in title.nouns if self._title else ():
+            if noun in KIND_OF_NOUN:
+                self._describe(self._title, noun)
 
     def _describe(self, name: str, words: str) -> None:
         """Note what a name is: the last word of each part of a noun phrase, "a film director and writer"."""
@@ -325,12 +306,9 @@ class _Section:
         for mention in mentions:
             if mention.kind in ("date", "number") or mention.start < unit.own:
                 continue
-            is_head = mention.start == head or (
-                head is None
-                and mention.start - unit.own < _LONGEST_HEAD
-                and _HEAD.fullmatch(text, unit.own, mention.start) is not None
-            )
-            is_head = is_head and not text.startswith(("'s", "’s"), mention.end)
+            may_head = head is None and mention.start - unit.own < _LONGEST_HEAD
+            opens = may_head and _HEAD.fullmatch(text, unit.own, mention.start) is not None
+            is_head = (opens or mention.start == head) and not text.startswith(("'s", "’s"), mention.end)
             name = self._title if self._is_title(mention.name) else mention.name
             subject = name if is_head and not subject else subject
             match = _IS_A.match(text, mention.end)
@@ -363,16 +341,12 @@ class _Section:
         self._read()
         word = anaphor["word"].lower()
         before = self._before if self.has_before(unit) else []
+        may_be_common = word in ("it", "its") and bool(before) and not self._title
         if gender := _GENDERS.get(word):
             name, kind = self._person(gender, before), "person"
         elif unit.kind is BlockKind.ITEM:
             return None
-        elif (
-            word in ("it", "its")
-            and before
-            and not self._title
-            and (thing := _common_thing(unit, anaphor, before[-1].unit))
-        ):
+        elif may_be_common and (thing := _common_thing(unit, anaphor, before[-1].unit)):
             return MentionSpan(0, 0, thing, _COMMON)
         elif anaphor["noun"]:
             name = self._named_by(anaphor["noun"], before) if _follows(unit.text, anaphor) else ""
@@ -395,9 +369,8 @@ class _Section:
 
     def is_open(self, noun: str) -> bool:
         """Whether an anaphor without an antecedent is not the title either: a pronoun, or "the company" after another name."""
-        return not noun or (
-            noun in SYNONYMS["company"] and any(self._may_be_organization(each, self._title) for each in self._before)
-        )
+        has_other = any(self._may_be_organization(each, self._title) for each in self._before)
+        return not noun or (noun in SYNONYMS["company"] and has_other)
 
     # Persons
 
@@ -410,7 +383,9 @@ class _Section:
         others = (_GENDERED[_OTHER[gender]], _OBJECT[gender], _OF_SOMEBODY)
         if len(names) != 1 or any(pattern.search(each.unit.text) for pattern in others for each in window):
             return ""
-        if _is_quoting(window) and not _is_inside_quotation(window):
+        text = " ".join(each.unit.text for each in window)
+        is_inside = text[0] in '“"' and not any(mark in text[1:] for mark in '“”"')  # of one quotation that goes on
+        if _is_quoting(window) and not is_inside:
             return ""
         [name] = names
         is_sure = self._shows_person(name, window, gender) and not _others(name, window, gender)
@@ -456,11 +431,8 @@ class _Section:
             name = mention.name
             if mention.kind not in ("", "person") or not self._could_be_person(name):
                 continue
-            if _NO_NAME.search(name):
-                continue
-            if mention.kind or not (
-                text[mention.start] in '“"‘' or _NO_PERSON_BEFORE.search(text, max(0, mention.start - 9), mention.start)
-            ):
+            before = _NO_PERSON_BEFORE.search(text, max(0, mention.start - 9), mention.start)
+            if mention.kind or not (before or text[mention.start] in '“"‘'):
                 yield name
 
     def _shows_person(self, name: str, window: Sequence[_Sentence], gender: str) -> bool:
@@ -473,10 +445,9 @@ class _Section:
                 is_subject = sentence.subject == name or _SUBORDINATE.fullmatch(text, 0, mention.start) is not None
                 if (is_subject and _is_full_name(name)) or _SPEAKS.match(text, mention.end):
                     return True
-                if (
-                    _SPOKEN.search(text, max(0, mention.start - 12), mention.start)
-                    or _noun_before(text, mention.start) == "person"
-                ):
+                before = text[max(0, mention.start - 40) : mention.start].split() or [""]  # "prosecutor Ada Roe"
+                is_spoken = _SPOKEN.search(text, max(0, mention.start - 12), mention.start)
+                if is_spoken or KIND_OF_NOUN.get(before[-1]) == "person":
                     return True
                 match = _IS_NAMED.fullmatch(text, 0, mention.start)
                 if match and any(KIND_OF_NOUN.get(word) == "person" for word in match[0].split()):
@@ -491,9 +462,8 @@ class _Section:
         """The only name in the chunk that is such a thing: "the company"."""
         kind = KIND_OF_NOUN.get(noun, "")
         names = set().union(*(self._names.get(each, ()) for each in SYNONYMS.get(noun, [noun])))
-        near = {
-            mention.name for sentence in before for mention in sentence.mentions if mention.kind == kind or not kind
-        }
+        mentions = [mention for sentence in before for mention in sentence.mentions]
+        near = {mention.name for mention in mentions if mention.kind == kind or not kind}
         if noun in SYNONYMS["company"]:
             names |= {name for name in near if self._kinds.get(name) == "organization"}
         if len(names) != 1:
@@ -501,7 +471,7 @@ class _Section:
         [name] = names
         subject = before[-1].subject if before else ""
         is_rivalled = bool(subject) and subject != name and self._kinds.get(subject, kind) == kind
-        is_near = name == self._title or any(name == mention.name for each in before for mention in each.mentions)
+        is_near = name == self._title or any(name == mention.name for mention in mentions)
         if kind == "organization" and any(self._may_be_organization(each, name) for each in before):
             return ""
         return name if is_near and not is_rivalled else ""
@@ -560,12 +530,6 @@ def _is_quoting(sentences: Sequence[_Sentence]) -> bool:
     return text.count("“") != text.count("”") or text.count('"') % 2 == 1
 
 
-def _is_inside_quotation(sentences: Sequence[_Sentence]) -> bool:
-    """Whether one quotation holds all of these sentences and goes on after them."""
-    text = " ".join(each.unit.text for each in sentences)
-    return text[0] in '“"' and not any(mark in text[1:] for mark in '“”"')
-
-
 _NO_NAME = re.compile(r"\d|^[A-Z.& -]+$")
 _HAS_CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 
@@ -576,21 +540,14 @@ def _has_person(text: str, gender: str) -> bool:
     return not _NOUNS_OF[_OTHER[gender]].issuperset(nouns)
 
 
-def _noun_before(text: str, end: int) -> str:
-    """The kind of the noun right before a name: "prosecutor Ada Roe"."""
-    words = text[max(0, end - 40) : end].split()
-    return KIND_OF_NOUN.get(words[-1], "") if words else ""
-
-
 def _others(name: str, window: Sequence[_Sentence], gender: str) -> bool:
     """Whether the sentences have a noun or a pronoun for one more person than the named one, or quote the name."""
     for sentence in window:
         text = sentence.unit.text
         mentions = [each for each in sentence.mentions if each.name == name]
         own = [(max(0, each.start - 40), each.start) for each in mentions]
-        own += [match.span() for each in mentions if (match := _IS_A.match(text, each.end)) is not None]
-        if sentence.unit.kind is BlockKind.ITEM:  # Ada Roe, chair
-            own += [match.span() for each in mentions if (match := _OFFICE.match(text, each.end)) is not None]
+        defining = (_IS_A, _OFFICE) if sentence.unit.kind is BlockKind.ITEM else (_IS_A,)  # Ada Roe, chair
+        own += [match.span() for each in mentions for rule in defining if (match := rule.match(text, each.end))]
         own += [(0, each.start) for each in mentions if _IS_NAMED.fullmatch(text, 0, each.start) is not None]
         for noun in _LOWER_WORD.finditer(text, sentence.unit.own):
             if KIND_OF_NOUN.get(noun.group()) != "person":
@@ -682,7 +639,8 @@ def with_antecedents(
         unit, spans = plain, own
         anaphor = _anaphor(unit.text, unit.own) if unit.kind in _SAYS else None
         antecedent = section.antecedent(unit, anaphor) if anaphor else None
-        if anaphor and antecedent and not _is_named(anaphor["word"], antecedent):
+        is_other = antecedent and anaphor and normalise_name(anaphor["word"]) != normalise_name(antecedent.name)
+        if anaphor and antecedent and is_other:  # not "The bridge" under the title "The bridge"
             unit, spans = _bracketed(unit, spans, anaphor, antecedent, title)
         elif anaphor and unit.kind is BlockKind.PROSE and section.has_before(unit) and section.is_open(anaphor["noun"]):
             unit = unit._replace(is_open=True)
@@ -690,11 +648,6 @@ def with_antecedents(
         resolved.append(unit)
         named.append(spans)
     return tuple(resolved), named
-
-
-def _is_named(words: str, antecedent: MentionSpan) -> bool:
-    """Whether the words are the name itself: "The bridge" under the title "The bridge"."""
-    return normalise_name(words) == normalise_name(antecedent.name)
 
 
 def _anaphor(text: str, start: int) -> re.Match[str] | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
 from hlgraph.extract.local._units import MentionSpan
-from hlgraph.text import STOP_WORDS
+from hlgraph.text import STOP_WORDS, word_set
 
 
 class Token(NamedTuple):
@@ -67,8 +67,8 @@ _LABEL = re.compile(r"(?:^|(?<=; ))[^:;]{1,80}(?=: )")
 _CONTRACTION = re.compile(r"['’](?:m|d|t|ve|ll|re)$")
 _LOWER_TAIL = re.compile(r"[-‐‑](?:based|born|owned|led|winning|nominated|area|backed|controlled|occupied)$")
 _BRACKETED = re.compile(r"\(([A-Z][A-Z0-9&.-]{1,9})\)")
-_GERMAN = lexicon.word_set("der die das und ist nicht ein eine mit auf von den dem zu wurde sich auch werden")
-_ENGLISH = lexicon.word_set("the and is of to was in for with that")
+_GERMAN = word_set("der die das und ist nicht ein eine mit auf von den dem zu wurde sich auch werden")
+_ENGLISH = word_set("the and is of to was in for with that")
 
 
 def tokens(text: str) -> list[Token]:
@@ -183,9 +183,7 @@ _AFTER_COMMA = frozenset(("Jr", "Sr", "Inc", "Ltd", "LLC", "D.C", "D.C."))
 _RANK = re.compile(r", \d{1,2}(?:st|nd|rd|th) $")
 _OF = (" of ", " of the ")
 # "People's Republic", "Women's World Cup"
-_OF_A_WHOLE = frozenset(
-    ("King", "Queen", "People", "Women", "Men", "Children", "Master", "Bachelor", "World", "Nation")
-)
+_OF_A_WHOLE = word_set("King Queen People Women Men Children Master Bachelor World Nation")
 _LONGEST_NAME = 8  # longer runs are lines in Title Case, not names
 _LONGEST_RUN = 40
 _LONGEST_GAP = 9
@@ -208,9 +206,8 @@ def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence
     """
     if len(text) > 12 and text.isupper() and " " in text:
         return []  # a line all in capitals
-    free = _free(
-        words, [mention for mention in taken if not (mention.kind == "date" and mention.end - mention.start == 4)]
-    )
+    others = [mention for mention in taken if mention.kind != "date" or mention.end - mention.start != len("1969")]
+    free = _free(words, others)
     result: list[MentionSpan] = []
     first = 0
     while first < len(free):
@@ -326,10 +323,9 @@ def _name(text: str, run: Sequence[Token], evidence: Shape) -> Iterator[MentionS
         end += 1
     name = text[start:end]
     yield MentionSpan(start, end, name, kind or _kind(name, lowered))
-    if lowered[0] in lexicon.TITLES_OF and len(run) > 1 and text[run[0].end : run[1].start] in _OF:
-        inside = MentionSpan(run[1].start, end, text[run[1].start : end], "")
-        if len(run[1].word) > 2 and lowered[1] not in lexicon.DEMONYMS:
-            yield inside
+    is_titled = lowered[0] in lexicon.TITLES_OF and len(run) > 1 and text[run[0].end : run[1].start] in _OF
+    if is_titled and len(run[1].word) > 2 and lowered[1] not in lexicon.DEMONYMS:
+        yield MentionSpan(run[1].start, end, text[run[1].start : end], "")
 
 
 def _without_address(text: str, run: Sequence[Token], evidence: Shape) -> tuple[Sequence[Token], str]:
@@ -358,10 +354,9 @@ def _without_tail(run: Sequence[Token], evidence: Shape) -> Sequence[Token]:
     while run:
         word = run[-1].word
         is_kept = word in evidence.acronyms or (len(run) > 1 and (word == "I" or (len(word) > 1 and word.isupper())))
-        if (word.lower() in STOP_WORDS and not is_kept) or (word[0].isdigit() and len(run) == 1):
-            run = run[:-1]
-        else:
+        if not (word.lower() in STOP_WORDS and not is_kept) and not (word[0].isdigit() and len(run) == 1):
             break
+        run = run[:-1]
     return run
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import ORDINARY, word_set
+from hlgraph.extract.local._lexicon import ORDINARY, PHRASE_BORDERS
 from hlgraph.extract.local._units import MentionSpan, Unit
-from hlgraph.text import STOP_WORDS, BlockKind
+from hlgraph.text import BlockKind
 
 _DISAMBIGUATION = re.compile(r"\s*[(（]([^()（）]*)[)）]$")
 _FILE = re.compile(r"[_/\\]|\.\w{2,5}$|^https?:")
@@ -25,10 +25,10 @@ _COUNTING = re.compile(
 _ARTICLE = re.compile(r"(?:the|a|an)\s+(?=\S{3})", re.IGNORECASE)
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]{1,9}")
 _CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-z]")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]"
-)  # and Hangul, whose particles are attached
+# And Hangul, whose particles are attached.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7af]")
 _LETTER = re.compile(r"[^\W\d_]")
+_INNER = re.compile(r" (?:of|for|to|from|by|with|about|on) (?=(?:the |an? |our |your )?[a-z])")
 _LONGEST_TITLE = 120
 
 
@@ -52,6 +52,22 @@ class Title(NamedTuple):
     forms: tuple[str, ...]
     head: str
     is_name: bool
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """The head nouns of the bare title, and of its disambiguation before a comma."""
+        return head_noun(self.bare), head_noun(self.full[len(self.bare) :].strip(" ()").partition(",")[0])
+
+
+def head_noun(title: str) -> str:
+    """The noun in lower case that says what a title is: "minutes" of "Minutes of the school board".
+
+    Parameters
+    ----------
+    title : a title, or what it is described as
+    """
+    inner = _INNER.search(title)
+    return title[: inner.start() if inner else None].rsplit(" ", 1)[-1].lower()
 
 
 def read_title(title: str) -> Title:
@@ -186,13 +202,7 @@ _ANNOUNCED = re.compile(
     r"(?:an?|the|of|as|his|her|its|their|for|with|and|in|by|into|from|about|on|to|The|An?) "
     rf"(?=({_WORD}(?: {_WORD}){{1,6}}+))"
 )
-# A phrase ends before any of these words.
-_BORDERS = STOP_WORDS | word_set(
-    """used known made based called named born found given became become begin began located released includes include
-included including following followed follows using one two three four five first second third last next several
-many various different same other such late early later soon back well often usually like died married played
-plays features stars directed written produced published served took new van von der den del des"""
-)
+_IN_WORD = re.compile(r"\w")
 _LONGEST = 4
 _UNITS_PER_TOPIC = 3
 _MOST = 5
@@ -210,23 +220,18 @@ def key_phrases(units: Sequence[Unit]) -> Counter[str]:
     for unit in units:
         if unit.kind is not BlockKind.CODE:
             text = unit.text
-            phrases = [
-                _phrase(match[1]) for match in _ANNOUNCED.finditer(text) if _is_whole_before(text, match.start())
-            ]
+            announced = _ANNOUNCED.finditer(text)
+            whole = (match for match in announced if not match.start() or not _IN_WORD.match(text, match.start() - 1))
+            phrases = [_phrase(match[1]) for match in whole]
             counts.update(list(dict.fromkeys(filter(None, phrases))))
     return counts
-
-
-def _is_whole_before(text: str, start: int) -> bool:
-    before = text[start - 1] if start else " "
-    return not (before.isalnum() or before == "_")
 
 
 def _phrase(words: str) -> str:
     """The phrase at the beginning of some words, up to the first function word; empty if it has fewer than two words."""
     phrase: list[str] = []
     for word in words.split(" "):
-        if word in _BORDERS or len(word) < 3 or (phrase and word.endswith("ed")):
+        if word in PHRASE_BORDERS or len(word) < 3 or (phrase and word.endswith("ed")):
             break
         phrase.append(word)
     while phrase and phrase[-1].endswith(("ed", "ly", "ing")):
@@ -265,9 +270,7 @@ def chunk_topics(
     shared = [topic for topic, count in (names + phrases).most_common() if count > 1]
     topics.extend(shared[: min(_MOST - len(topics), 1 + len(units) // _UNITS_PER_TOPIC)])
     if not topics:
-        best = sorted(phrases, key=lambda phrase: -(1 + phrase.count(" ")))[:1] or [
-            name for name, _ in names.most_common(1)
-        ]
+        best = sorted(phrases, key=lambda phrase: -phrase.count(" "))[:1] or [name for name, _ in names.most_common(1)]
         topics = best or [" ".join(unit.text.split()[:4])[:60] for unit in units[:1]]
     return tuple(dict.fromkeys(topics))
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
-from hlgraph.extract.local._lexicon import MONTHS, ORDINARY
+from hlgraph.extract.local._lexicon import LISTS, MONTHS, ORDINARY
+from hlgraph.extract.wording import MONTH_PATTERN
 from hlgraph.read.print_order import CAPTION, CONTENTS
 from hlgraph.text import (
     BOXES,
@@ -61,40 +63,30 @@ _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading a
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
 _MARKER = re.compile(rf"(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
-_TERM = re.compile(
-    r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])"
-)  # of an item, before what it says of it
+# Of an item, before what it says of it.
+_TERM = re.compile(r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])")
 _MOST_TERM = 5  # words
-_REFERENCES = re.compile(
-    r"(?:\W|\d)*(?:references|bibliography|works cited|further reading|literatur(?:verzeichnis|e)?|quellen|bibliographie"
-    r"|bibliograf[ií]a|références|referencias|referências|literatuur)\W*",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(  # a clause that its list completes
-    r"\b(?:by|of|for|to|with|from|in|on|at|if|when|that|the|a|an|and|or|is|are|be|must|may|durch|bei|mit|von|für|zu|wenn|dass|und|oder"
-    r"|der|die|das|ist|sind|wird|werden|par|de|à|pour|avec|si|que|por|para|con|door|met|van|voor)$",
-    re.IGNORECASE,
-)
+_REFERENCES = re.compile(rf"(?:\W|\d)*(?:{'|'.join(LISTS['references'])})\W*", re.IGNORECASE)
+_OPEN = re.compile(rf"\b(?:{'|'.join(LISTS['open_ends'])})$", re.IGNORECASE)
 _QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
 _UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☐□☒☑]|\Z)")  # of a form, beside what is ticked
 _TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
 _QUOTE_MARK = re.compile(r"(?:^|\n)[ \t]*>[ \t>]*")
-_DIVIDED = re.compile(  # a compound after its hyphen, but not "pre-\\nand"
-    r"(?<=[^\W\d_])-\n[ \t>]*(?=[^\W\d_])(?!(?:and|or|to|und|oder|bis|et|ou|y|o|en|of)\b)"
-)
+# A compound after its hyphen, but not "pre-\\nand"
+_DIVIDED = re.compile(r"(?<=[^\W\d_])-\n[ \t>]*(?=[^\W\d_])(?!(?:and|or|to|und|oder|bis|et|ou|y|o|en|of)\b)")
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ANSWER = re.compile(r"\W*(?:A|Answer|Antwort|Respuesta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
 _QUESTION = re.compile(r"\W*(?:Q|Question|Frage|Pregunta)\s?\d{0,3}\s?[:.)]", re.IGNORECASE)
-_RUN_IN = re.compile(  # a short heading at the beginning of a paragraph, in emphasis: "**File size.** A file has ..."
+# A short heading at the beginning of a paragraph, in emphasis: "**File size.** A file has ..."
+_RUN_IN = re.compile(
     r"(\*{1,3}|_{1,2})(?!(?i:yes|no)\b)(?P<name>[^\W\d_](?:(?!\b(?:is|are|was|were|has|have|will|must|may|can|do|does|not)\b)"
     r"[^*_\n.:?!]){1,50})(?:[.:]\1|\1[.:])(?=\s)"
 )
 _MOST_WORDS = 5  # of such a heading
-_WORD_RUN_IN = re.compile(
-    r"(?!(?:Yes|No)\b)(?P<name>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})\.(?=\s)"
-)  # the same without emphasis
+# The same without emphasis.
+_WORD_RUN_IN = re.compile(r"(?!(?:Yes|No)\b)(?P<name>[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})\.(?=\s)")
 _WORD_BEGINS = re.compile(rf"(?:\A|\n\s*\n){_WORD_RUN_IN.pattern}")
 _BEFORE = re.compile(r"(?:^|\n)[ \t>*_#-]*\Z")  # between the start of a line and its first word
 _AFTER = re.compile(r"[ \t*_]*(?:\n|\Z)")
@@ -153,11 +145,11 @@ def _without_lead_ins(parts: Iterable[tuple[Unit, str]]) -> Iterator[Unit]:
     """The units except those that the next one repeats as its lead-in."""
     last: Unit | None = None
     for unit, lead in parts:
-        if last is not None and not (
-            (is_lead(last.text) and lead.startswith(last.text))
-            or ((last.kind is BlockKind.PROSE or _OPEN.search(last.text)) and lead == f"{last.text}:")
-        ):
-            yield last
+        if last is not None:
+            is_sentence = last.kind is BlockKind.PROSE or _OPEN.search(last.text) is not None
+            is_repeated = is_lead(last.text) and lead.startswith(last.text)
+            if not is_repeated and not (is_sentence and lead == f"{last.text}:"):
+                yield last
         last = unit
     if last is not None:
         yield last
@@ -204,9 +196,8 @@ def goes_on(text: str, end: int, unit: Unit) -> bool:
     end : offset at which the answer ends so far
     unit : the next unit
     """
-    return not _BLANK_LINE.search(text, end, unit.start) and not (
-        _BEFORE.search(text, end, unit.start) and speaker(text, unit.start)
-    )
+    is_other = _BEFORE.search(text, end, unit.start) and speaker(text, unit.start)
+    return not is_other and not _BLANK_LINE.search(text, end, unit.start)
 
 
 def stands_alone(text: str, unit: Unit) -> bool:
@@ -217,10 +208,8 @@ def stands_alone(text: str, unit: Unit) -> bool:
     text : text of the chunk
     unit : one of its units
     """
-    return (
-        _BEFORE.search(text, max(0, unit.start - 20), unit.start) is not None
-        and _AFTER.match(text, unit.end) is not None
-    )
+    before = _BEFORE.search(text, max(0, unit.start - 20), unit.start)
+    return before is not None and _AFTER.match(text, unit.end) is not None
 
 
 def _units(text: str, heading: str, edition: str) -> Iterator[tuple[Unit, str]]:
@@ -287,10 +276,6 @@ def _is_indented(text: str, start: int) -> bool:
     return before.isspace() and len(before.expandtabs()) > 1
 
 
-def _without_bars(match: re.Match[str]) -> str:
-    return match[0].replace("|", _BAR)
-
-
 def _lead(line: str) -> str:
     """The words of a lead-in, or of an item above, with the colon that divides them from those of the item."""
     marker = _MARKER.match(line.strip())
@@ -322,9 +307,8 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
     """
     marker = _MARKER.match(text, block.start, block.end) if block.kind is BlockKind.ITEM else None
     first = marker.end() if marker else block.start
-    run_in = _RUN_IN.match(text, first, block.end) or (
-        _WORD_RUN_IN.match(text, first, block.end) if has_words else None
-    )
+    rules = (_RUN_IN, _WORD_RUN_IN) if has_words else (_RUN_IN,)
+    run_in = next(filter(None, (rule.match(text, first, block.end) for rule in rules)), None)
     if run_in and len(run_in["name"].split()) > _MOST_WORDS:
         run_in = None
     label = f"{_words(run_in['name'])}: " if run_in else _label(text, block)
@@ -338,9 +322,8 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
         begin = first if start == block.start else start
         words = _words(text[begin:end])
         is_struck = len(words) < end - begin and STRUCK.search(text, begin, end) is not None
-        if _HAS_WORD.search(words) and not (
-            _ONLY_REMARK.fullmatch(words) and (is_struck or not _HAS_LETTER.search(words))
-        ):
+        is_remark = _ONLY_REMARK.fullmatch(words) and (is_struck or not _HAS_LETTER.search(words))
+        if _HAS_WORD.search(words) and not is_remark:
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
             whole = f"{lead} {label if start > block.start else ''}{words}".lstrip()
             yield Unit(begin, end, whole, heading, kind, own=len(whole) - len(words) if marker else 0)
@@ -364,7 +347,8 @@ def _cells(line: str, *, count: int = 0) -> list[str]:
     """The texts of a row; bars in code do not divide it if it has the given number of cells then, and another one otherwise."""
     parts = _CELL.split(line) if "|" in line or "\t" in line else [line]
     if "`" in line and count and len(parts) != count:
-        whole = [part.replace(_BAR, "|") for part in _CELL.split(_CODE.sub(_without_bars, line))]
+        bare = _CODE.sub(lambda code: code[0].replace("|", _BAR), line)
+        whole = [part.replace(_BAR, "|") for part in _CELL.split(bare)]
         parts = whole if len(whole) == count else parts
     return [" ".join(plain(_chosen(part).replace("\\|", "|")).split()) for part in parts]
 
@@ -387,9 +371,8 @@ def _table(text: str, rows: list[Block], heading: str) -> Iterator[Unit]:
         if number + 1 < len(rows) and len(inner) > 1 and inner[0] and not any(inner[1:]):
             section = [inner[0].rstrip(":")]
             continue
-        named = [
-            f"{labels[i]}: {cell}" if i < len(labels) and labels[i] else cell for i, cell in enumerate(cells) if cell
-        ]
+        pairs = [pair for pair in zip_longest(labels, cells, fillvalue="") if pair[1]]
+        named = [f"{label}: {cell}" if label else cell for label, cell in pairs]
         is_pair = not any(labels) and len(named) == 2
         between = " " if is_pair and named[0].endswith(":") else ": " if is_pair and labels else "; "
         words = "; ".join([*section, between.join(named)])
@@ -448,29 +431,16 @@ def without_overlaps(first: Sequence[MentionSpan], more: Sequence[MentionSpan]) 
     return merged
 
 
-_MONTH_NAMES = (
-    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
-    "|Nov(?:ember)?|Dec(?:ember)?"
-)
-_OTHER_MONTHS = (
-    "Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|janvier|février|mars|avril|mai|juin|juillet|août|septembre"
-    "|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
-    "|diciembre|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio"
-    "|junho|julho|setembro|outubro|novembro|dezembro"
-)
+_OTHER_MONTHS = "|".join(LISTS["other_months"])
 _YEAR = r"(?:1\d{3}|20\d\d)"
-_UNITS = (
-    "%|percent|per cent|°[CF]|km²|km2|km/h|km|kilomet(?:re|er)s?|met(?:re|er)s?|centimet(?:re|er)s?|millimet(?:re|er)s?|cm|mm"
-    "|miles?|feet|foot|ft|inch(?:es)?|yards?|kg|kilograms?|grams?|pounds?|tons?|tonnes?|acres?|hectares?|square (?:miles?|feet|"
-    "met(?:re|er)s?|kilomet(?:re|er)s?)|[KMGT]B|[kMG]?Hz|mph|[kMG]W|lit(?:re|er)s?|dollars?|euros?|million|billion|trillion"
-)
+_UNITS = "|".join(LISTS["units"])
 _SCALE = r"(?:\s(?:thousand|million|billion|trillion)|\s?(?:bn|m|k)\b)?"
 # First characters of values: a plain character set is much faster to search for than the pattern itself.
 _START = re.compile(r"[\d$€£¥₹]|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|AD\s")
 _VALUE = re.compile(
-    rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{_MONTH_NAMES})\b\.?"
+    rf"(?<![\w.,/$€£-])(?P<day_first>(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\.?\s(?:of\s|de\s)?(?P<m1>{MONTH_PATTERN})\b\.?"
     rf"(?:,?\s(?P<y1>{_YEAR})\b)?)"
-    rf"|(?<![\w-])(?P<month_first>(?P<m2>{_MONTH_NAMES})\.?\s(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)"
+    rf"|(?<![\w-])(?P<month_first>(?P<m2>{MONTH_PATTERN})\.?\s(?:(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)"
     rf"(?:,?\s(?P<y2>{_YEAR})\b)?|(?:of\s)?(?P<y3>{_YEAR})\b))"
     rf"|(?<!\w)(?P<other>\d{{1,2}}\.?\s(?:de\s)?(?:{_OTHER_MONTHS})\s(?:de\s)?{_YEAR})\b"
     rf"|(?<![\w.-])(?P<digits>{_YEAR}-\d\d-\d\d|\d{{1,2}}/\d{{1,2}}/\d{{4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}})(?![\w-])"
@@ -545,10 +515,8 @@ def _date(day: str | None, month: str, year: str | None) -> str:
 
 def _is_count(text: str, match: re.Match[str]) -> bool:
     """Whether a number between 1000 and 2099 counts things: "1500 people"."""
-    if _COUNTS.search(text, max(0, match.start() - _LONGEST_COUNTS), match.start()) and text[match.end() :][:1] in (
-        "",
-        ";",
-    ):
+    is_labelled = _COUNTS.search(text, max(0, match.start() - _LONGEST_COUNTS), match.start())
+    if is_labelled and text[match.end() : match.end() + 1] in ("", ";"):
         return True  # the label of a cell
     if not _COUNTED.match(text, match.end()):
         return False

@@ -175,9 +175,8 @@ def _read(line: bytes, head: _Head, key: str) -> Record:
         triples = tuple(map(_fact, own.triples))
         return Record(key, "own", own.chunk, statements, _mentions(own.entities), triples, own.topics, digest)
     if len(head.propositions):
-        statements = tuple(
-            _statement(_Statement(each.text, each.entities)) for each in _PROPOSED.decode(line).propositions
-        )
+        proposed = _PROPOSED.decode(line).propositions
+        statements = tuple(_statement(_Statement(each.text, each.entities)) for each in proposed)
         return Record(key, "propositions", None, statements, (), (), (), digest)
     if not (len(head.triples) or len(head.entities)):
         raise LineError(f"the record has neither propositions nor triples nor entities; {_MEND}")
@@ -205,11 +204,8 @@ def _fact(fact: tuple[str, str, str] | _Fact) -> Triple:
 
 
 def _mentions(entities: _Entities) -> tuple[Mention, ...]:
-    named = (
-        Mention(entity, "") if isinstance(entity, str) else Mention(entity.name, entity.kind.lower())
-        for entity in entities
-    )
-    return tuple(mention for mention in named if normalise_name(mention.name))
+    pairs = ((entity, "") if isinstance(entity, str) else (entity.name, entity.kind.lower()) for entity in entities)
+    return tuple(Mention(name, kind) for name, kind in pairs if normalise_name(name))
 
 
 # Files.
@@ -413,9 +409,8 @@ def _attach(drafts: Sequence[_Draft], record: Record, text: ChunkText, *, is_who
         homes = [draft for draft in drafts if name in draft.spelled]
         if not homes and not any(draft.names(mention.name) for draft in drafts) and (is_whole or name in text.spelled):
             where = text.sentence_with(mention.name)
-            homes = [draft for draft in drafts if where and draft.span[0] <= where[0] < draft.span[1]][:1] or [
-                drafts[0]
-            ]
+            around = [draft for draft in drafts if where and draft.span[0] <= where[0] < draft.span[1]]
+            homes = [*around, drafts[0]][:1]
         for draft in homes:
             draft.mention(mention)
 

@@ -24,6 +24,7 @@ from hlgraph.extract.local import (
     Reading,
     Title,
     as_written,
+    keys_of,
     may_be_person,
     names_title,
     open_spans,
@@ -119,20 +120,8 @@ def _digest(folder: Path) -> str:
 
 # Names and kinds from the entity labels of spaCy.
 
-# The labels of OntoNotes, and PER of the smaller schemes. The rules find values (dates, amounts) and normalise them.
-KIND_OF_LABEL = {
-    "PERSON": "person",
-    "PER": "person",
-    "ORG": "organization",
-    "GPE": "place",
-    "LOC": "place",
-    "FAC": "place",
-    "EVENT": "event",
-    "WORK_OF_ART": "work",
-    "PRODUCT": "product",
-    "LAW": "law",
-    "LANGUAGE": "language",
-}
+KIND_OF_LABEL = keys_of("labels")
+"""The kind of an entity by its label; the rules find values (dates, amounts) and normalise them."""
 _NEW = frozenset(KIND_OF_LABEL) - {"PRODUCT", "LANGUAGE"}
 _ARTICLES = ("the ", "The ", "a ", "A ", "an ", "An ")
 _POSSESSIVES = ("'s", "’s", "'", "’")
@@ -366,13 +355,9 @@ class _Reader:
                     if word == "they" or is_person == (word != "it"):
                         yield name, ""
                     return
-        if not self._title.is_name or any(
-            i < token.i
-            and mention.name != self._title.bare
-            and mention.kind not in _VALUES
-            and self._doc[i].dep_ in _SUBJECTS
-            for i, mention in self._mention.items()
-        ):
+        before = [(i, mention) for i, mention in self._mention.items() if i < token.i and mention.kind not in _VALUES]
+        others = [i for i, mention in before if mention.name != self._title.bare]
+        if not self._title.is_name or any(self._doc[i].dep_ in _SUBJECTS for i in others):
             return
         if (word in ("he", "she") and self._is_person) or (word == "it" and token.head.dep_ in ("ROOT", "conj")):
             yield self._title.bare, ""
@@ -405,15 +390,11 @@ class _Reader:
                         yield predicate, name, is_literal
                     has_phrase = has_phrase or is_phrase
             elif child.dep_ == "acomp":
-                yield base, self._adjective(child), True
+                degree = [each for each in child.children if each.dep_ == "advmod" and each.i == child.i - 1]
+                yield base, " ".join(each.text for each in (*degree, child)), True  # "more flexible"
                 for inner in child.children:
                     if inner.dep_ == "prep" and inner.lower_ != "than":
                         yield from self._preposition(inner, f"{base} {child.text}")
-
-    def _adjective(self, token: Token) -> str:
-        """An adjective with the degree before it: "more flexible"."""
-        words = [child for child in token.children if child.dep_ == "advmod" and child.i == token.i - 1]
-        return " ".join(each.text for each in (*words, token))
 
     def _preposition(self, preposition: Token, base: str) -> Iterator[tuple[str, str, bool]]:
         for child in preposition.children:
@@ -454,11 +435,8 @@ class _Reader:
 
     def _bare(self, token: Token) -> str:
         """A noun with its adjectives, without article and owner."""
-        words = [
-            child
-            for child in token.children
-            if child.dep_ in ("compound", "amod", "nummod", "nmod") and child.i < token.i
-        ]
+        front = [child for child in token.children if child.i < token.i]
+        words = [child for child in front if child.dep_ in ("compound", "amod", "nummod", "nmod")]
         return " ".join(each.text for each in (*words, token))
 
     def _phrase(self, token: Token) -> str:
@@ -562,16 +540,13 @@ class SpacyExtractor(Extractor):
         parsed = 0
         with self._lock, language.memory_zone():
             texts = (as_written(readings[row].units[column], ())[0] for row, column in places)
-            docs = {}
-            for place, doc in zip(places, language.pipe(texts, batch_size=_BATCH), strict=True):
-                docs[place] = doc
-                if place[0] > parsed:
-                    progress.advance("extract", place[0] - parsed)
-                    parsed = place[0]
-            by_row: list[dict[int, Doc]] = [{} for _ in readings]
-            for (row, column), doc in docs.items():
-                by_row[row][column] = doc
-            return list(map(self._extraction, readings, by_row))
+            docs: list[dict[int, Doc]] = [{} for _ in readings]
+            for (row, column), doc in zip(places, language.pipe(texts, batch_size=_BATCH), strict=True):
+                docs[row][column] = doc
+                if row > parsed:
+                    progress.advance("extract", row - parsed)
+                    parsed = row
+            return list(map(self._extraction, readings, docs))
 
     def _extraction(self, reading: Reading, docs: dict[int, Doc]) -> Extraction:
         mentions: list[Sequence[MentionSpan]] = list(reading.mentions)
@@ -581,15 +556,10 @@ class SpacyExtractor(Extractor):
             mentions[column] = merged_mentions(doc, as_written(unit, reading.mentions[column])[1])
             if self._pipeline.has_parse:
                 parsed = parsed_triples(doc, mentions[column], title_for(unit, reading.title))
-                triples[column] = _joined(parsed, triples[column])
+                known = set(map(_ends, parsed))
+                triples[column] = [*parsed, *(triple for triple in triples[column] if _ends(triple) not in known)]
         kinds = voted_kinds((doc, mentions[column]) for column, doc in docs.items())
         return reading.extraction(triples, mentions=mentions, kinds=kinds)
-
-
-def _joined(first: Sequence[Triple], more: Sequence[Triple]) -> list[Triple]:
-    """Both lists, without the triples of ``more`` that share subject and object with one of ``first``."""
-    known = set(map(_ends, first))
-    return [*first, *(triple for triple in more if _ends(triple) not in known)]
 
 
 def _ends(triple: Triple) -> tuple[str, str]:

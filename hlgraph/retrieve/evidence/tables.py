@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from itertools import combinations, takewhile
 from typing import NamedTuple, TypeAlias
 
+from hlgraph.extract.wording import NUMERALS
 from hlgraph.read.tables import aligned_table, is_value, is_year
 from hlgraph.text import SCALES, Number, content_words, is_separator, numbers, spelled, words
 
@@ -495,9 +496,7 @@ _FUNCTION = """a an the this that these those it its itself there here is are wa
     when where how"""
 _FUNCTION_WORDS = frozenset(_FUNCTION.split())
 _CONTRACTIONS = {"cannot": "can", "can't": "can", "won't": "will", "shan't": "shall"}  # before "not"
-_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty"""
-_NUMBER_WORDS = {word: Decimal(value) for value, word in enumerate(_TO_TWENTY.split())}
+_NUMBER_WORDS = {"zero": Decimal(), **{word: Decimal(value) for word, value in NUMERALS.items() if value <= 20}}
 _UNUSUAL = _CONTRACTIONS.keys() | _NUMBER_WORDS.keys()
 _PERCENT_SIGN = ("percent", "pct")
 # Folding would join these digits to the number before them: 10² would become 102, and 1½ would become 11/2.

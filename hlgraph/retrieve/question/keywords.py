@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import NamedTuple
 
+from hlgraph.extract.wording import MONTHS
 from hlgraph.ids import normalise_name
 from hlgraph.models.prompts import delimited
 from hlgraph.models.protocols import ChatModel
@@ -168,8 +169,6 @@ def _terms(part: str) -> Iterable[str]:
 
 # Metadata values that a question names: a publisher, an author, a date.
 
-_MONTH_NAMES = "january february march april may june july august september october november december"
-MONTHS = tuple(_MONTH_NAMES.split())
 _NUMBER = {name: number for number, month in enumerate(MONTHS, 1) for name in (month, month[:3])} | {"sept": 9}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})\.?"
 _DATES = (

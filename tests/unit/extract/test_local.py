@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
+from importlib import resources
 
 import pytest
 
 from hlgraph.extract import ChunkInput, LocalExtractor
+from hlgraph.extract.wording import word_lists
 from hlgraph.ids import normalise_name
 from hlgraph.records import Extraction, Proposition
 
@@ -584,3 +587,15 @@ def test_the_values_of_cells_are_what_their_labels_say(row: str, found: list[str
 )
 def test_the_first_word_of_a_sentence_in_another_language_is_no_part_of_a_name(text: str, found: list[str]) -> None:
     assert names(text) == found
+
+
+@pytest.mark.parametrize("package", ["hlgraph.answer", "hlgraph.extract.local"])
+def test_each_list_of_words_has_a_name_of_its_own_and_clean_lines(package: str) -> None:
+    headings = re.findall(
+        r"^# (\w+): ", resources.files(package).joinpath("words.txt").read_text("utf-8"), re.MULTILINE
+    )
+    lists = word_lists(package, "words.txt")
+    assert list(lists) == headings, "a list with a name that another one has would hide it"
+    lines = [line for some in lists.values() for line in some]
+    assert all(lists.values())
+    assert [line for line in lines if line != line.strip()] == [], "white space would be a part of a pattern"
