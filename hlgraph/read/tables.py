@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlgraph.read.print_order import CONTENTS
@@ -28,6 +28,7 @@ Range: TypeAlias = tuple[int, int]
 
 _FIELD = re.compile(r"\S+(?: \S+)*")  # words separated by single spaces
 _HAS_DIGIT = re.compile(r"\d")
+_BEGINS_WITH_DIGIT = re.compile(r"\W*\d")
 # A value, not a name with a number in it: only digits, separators, signs, currency and short units.
 _VALUE = re.compile(
     r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
@@ -39,13 +40,10 @@ _MOST_COLUMNS = 30  # whose labels may span
 _CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
 _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
 _LONGEST_CELL, _MEAN_CELL = 40, 18  # characters of a table of words; lines of text in columns are longer
-_MOST_SHORT = 3  # lines of a page below each other that may be rows of a table
-_SHORT = 30  # characters of such a line
+_SHORT = 30  # characters of a first cell; text in columns has longer ones
 _NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
-_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
 _GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
 _MOST_IN_COLUMNS = 0.2  # of the lines outside tables
-_LEAST_VALUES = 2
 _UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s\-=_]+")
 _SIGNS_BEFORE = frozenset("$€£¥₹(") | {"$(", "US$"}
@@ -171,33 +169,6 @@ def _are_contents(rows: Sequence[Sequence[str]]) -> bool:
 
 _LISTED = re.compile(r"\s(?:\d{1,4}|[ivxlc]{1,7})\Z")
 _PART = re.compile(r"(?:[^\W\d_]+ )?\d+(?:\.\d+)*\.? \S|.*(?:\. ?){4}")
-
-
-def may_have_table(text: str) -> bool:
-    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers.
-
-    Parameters
-    ----------
-    text : the text of a page, with its lines in any order
-
-    Returns
-    -------
-    bool
-    """
-    matching = (
-        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
-    )
-    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
-
-
-def has_short_lines(text: str) -> bool:
-    """Whether a text has three short lines below each other, which may be the rows of a table of words."""
-    count = 0
-    for line in text.splitlines():
-        count = count + 1 if len(line) <= _SHORT else 0
-        if count == _MOST_SHORT:
-            return True
-    return False
 
 
 def tables_in(
@@ -852,7 +823,7 @@ class Grid:
             size += 1
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
-        body, remarks = _with_remarks(full[first + size :])
+        body, remarks = _with_remarks([*map(_named_once, full[first + size :])])
         self.rows, self.notes = _in_sections(body, about)
         if self.rows and len(self.rows[0]) > width:
             self.head.insert(0, "")
@@ -994,6 +965,14 @@ def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
     return is_spanned and all(one is other or not (one.text and other.text) for one, other in pairs)
 
 
+def _named_once(row: Sequence[Cell]) -> Sequence[Cell]:
+    """The row with a name that spans its first columns in the first of them only, if values alone follow, as in a total."""
+    others = [cell for cell in row if cell is not row[0] and cell.text]
+    if not others or _is_datum(row[0]) or not all(map(_is_datum, others)):
+        return row
+    return [row[0], *(_NO_CELL if cell is row[0] else cell for cell in row[1:])]
+
+
 def _texts(row: Sequence[Cell]) -> list[Cell]:
     """The different cells of a row that have text, in order."""
     return list({id(cell): cell for cell in row if cell.text}.values())
@@ -1074,6 +1053,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
         first[0].is_head
         or first[0].text.endswith(":")
         or any(map(_is_datum, first))
+        or all(is_year(row[0].text) for row in table)
         or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
         or _are_pairs(table)
     ):
@@ -1089,10 +1069,14 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
 
 
 def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
-    """Whether at least two labels of a header are cells of the next row, too, whose other cells are no values."""
+    """Whether at least two labels of a header, or that of its first column if all are marked, are cells of the next row, too.
+
+    The other cells of that row are no values.
+    """
     pairs = [(above, cell) for above, cell in zip(head, row, strict=True) if above.text]
     going = {id(cell) for above, cell in pairs if above is cell}
-    return len(going) > 1 and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
+    is_corner = head[0] is row[0] is not _NO_CELL and all(cell.is_head for cell in _texts(head))
+    return (is_corner or len(going) > 1) and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
 
 
 def _are_units(table: Sequence[Sequence[Cell]]) -> bool:
@@ -1120,9 +1104,15 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
         return False
     name, value = (cell.text for cell in table[0])
     has_label = is_year(value) or not _HAS_DIGIT.search(value) or _HAS_DIGIT.search(name) is not None
-    if has_label and all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+    has_number = (
+        _HAS_DIGIT.search if _HAS_DIGIT.search(name) else _BEGINS_WITH_DIGIT.match
+    )  # "B2" is a word, "Cell 2" none
+    if has_label and all(has_number(row[1].text) for row in table[1:]):
         return False
-    return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
+    has_mark = any(
+        any(marks) and not all(marks) for marks in zip(*([cell.is_head for cell in row] for row in table), strict=True)
+    )
+    return not has_mark and not any(is_value(cell.text) for row in table for cell in row)
 
 
 def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
