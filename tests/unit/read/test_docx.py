@@ -562,3 +562,32 @@ def test_a_row_of_the_style_table_heading_is_a_header(tmp_path: Path) -> None:
             cell.text = text
             cell.paragraphs[0].style = style if row[0] == "Item" else None
     assert text_of(tmp_path / "a.docx", word).splitlines()[0] == "| Item | 1–99 | 100+ |"
+
+
+def test_a_table_of_one_row_with_several_paragraphs_in_a_cell_places_them(tmp_path: Path) -> None:
+    word = docx.Document()
+    left, right = word.add_table(rows=1, cols=2).rows[0].cells
+    left.paragraphs[0].add_run("Ingredients").bold = True
+    left.add_paragraph("12 plums", style="List Bullet")
+    left.add_paragraph("60 g butter", style="List Bullet")
+    right.text = "Boil them."
+    word.add_paragraph("They freeze well.")
+    found = text_of(tmp_path / "a.docx", word)
+    assert found == "Ingredients:\n\n- 12 plums\n- 60 g butter\n\nBoil them.\n\nThey freeze well."
+
+
+def test_a_table_of_one_row_with_short_cells_is_a_row(tmp_path: Path) -> None:
+    word = docx.Document()
+    table = word.add_table(rows=1, cols=2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Weight", "12 kg"
+    assert text_of(tmp_path / "a.docx", word).endswith("| Weight | 12 kg |")
+
+
+def test_items_in_a_cell_stay_apart(tmp_path: Path) -> None:
+    word = docx.Document()
+    table = word.add_table(rows=2, cols=2)
+    table.cell(0, 0).text, table.cell(0, 1).text, table.cell(1, 0).text = "Part", "Holds", "Box"
+    for text in ("two keys", "one lamp;", "a rope"):
+        table.cell(1, 1).add_paragraph(text, style="List Bullet")
+    table.cell(1, 1).add_paragraph("Keep it dry.")
+    assert "| Box | two keys, one lamp; a rope Keep it dry. |" in text_of(tmp_path / "a.docx", word)
