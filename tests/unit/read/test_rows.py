@@ -455,6 +455,13 @@ def test_lines_above_the_header_of_a_csv_file_are_no_header(
     ]
 
 
+def test_a_delimiter_in_quotes_makes_a_name_with_a_number_sign_no_comment(tmp_path: Path) -> None:
+    [found], failures = run(tmp_path / "a.csv", '#,Subject\n4,"Stops, no alarm, ""now""\nand later"\n5,Wind\n')
+    assert failures == []
+    assert found.text.splitlines()[0] == "| # | Subject |"
+    assert found.text.count("|\n") == 3
+
+
 def test_lines_below_a_title_keep_their_numbers_and_a_column_of_texts_is_no_title(tmp_path: Path) -> None:
     _, failures = run(tmp_path / "a.csv", "Stock\n\nPart,Count\nP-1,3\nP-2,3,4\n")
     assert failures == [": line 5 has 3 cells, the header has 2; quote the cells that hold a delimiter"]
