@@ -9,7 +9,6 @@ table of any format, and writes it as Markdown.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import chain, pairwise
@@ -33,6 +32,7 @@ _BEGINS_WITH_DIGIT = re.compile(r"\W*\d")
 _VALUE = re.compile(
     r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
 )
+_NO_LABEL = re.compile(rf"{_VALUE.pattern}|\d{{1,2}}[:.]\d\d|\W+")  # a value, a time, a sign
 _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
 _MOST_HEADS, _MOST_NOTES = 4, 8  # rows above those of a table
@@ -42,8 +42,6 @@ _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
 _LONGEST_CELL, _MEAN_CELL = 40, 18  # characters of a table of words; lines of text in columns are longer
 _SHORT = 30  # characters of a first cell; text in columns has longer ones
 _NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
-_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
-_MOST_IN_COLUMNS = 0.2  # of the lines outside tables
 _UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s\-=_]+")
 _SIGNS_BEFORE = frozenset("$€£¥₹(") | {"$(", "US$"}
@@ -207,49 +205,6 @@ def tables_in(
         tables += [table] if table else []
         at = table.first + table.size if table else at + 1
     return tables
-
-
-def has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
-    """Whether the lines around the tables of a page are those of text in columns, which belong to different sentences.
-
-    Parameters
-    ----------
-    lines, tables : those of :func:`tables_in`
-    """
-    inside = {number for table in tables for number in range(table.first, table.first + table.size)}
-    prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
-    return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
-
-
-def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
-    """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
-
-    Parameters
-    ----------
-    lines : lines that are not blank
-    tables : what :func:`tables_in` finds in them
-
-    Examples
-    --------
-    >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
-    >>> print(woven(lines, tables_in(lines)))
-    Sales of us
-    <BLANKLINE>
-    |  | 2023 | 2022 |
-    | --- | --- | --- |
-    | Revenue | 5,234 | 4,900 |
-    | Costs | 12 | 10 |
-    """
-    if not tables:
-        return ""
-    parts: list[str] = []
-    at = 0
-    for table in tables:
-        parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
-        parts.append(table_markdown(table))
-        at = table.first + table.size
-    parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
-    return "\n\n".join(part for part in parts if part)
 
 
 def table_markdown(table: AlignedTable) -> str:
@@ -604,7 +559,7 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
     A line with one cell goes on with that of the row that it is nearer to.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
-    if len(head) < _FEWEST_COLUMNS or any(is_value(field.text) and not is_year(field.text) for field in head):
+    if len(head) < _FEWEST_COLUMNS or any(map(_is_no_label, head)):
         return None
     body, numbers, ends = _rows_below(lines, at, gaps)
     texts = [field.text for fields in (head, *body) for field in fields]
@@ -630,6 +585,12 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
     return AlignedTable(first, ends[len(body) - 1] - first, labels, [*zip(numbers, full[len(heads) :], strict=False)])
 
 
+def _is_no_label(field: Field) -> bool:
+    """Whether a text is a value, a date, a time or a sign, which names no column."""
+    return not is_year(field.text) and any(each.fullmatch(field.text) for each in (_NO_LABEL, DATUM))
+
+
+_LONGEST_SIGN = 3  # characters
 _MOST_SUMS = 4  # rows below those of a table
 _NEARER = 0.85  # of the distance to the row that a line does not belong to
 
@@ -673,42 +634,73 @@ def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
 
 
 def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
-    """The table whose marked header is line ``at``, and whose cells begin where its labels do; None if there is none.
+    """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
-    A line without a first cell goes on with the row above it.
+    A line without a first cell goes on with the row above it, unless it has values. A marked line of one text is a section.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
-    starts = [field.start for field in head]
-    if len(head) < 2 or any(is_value(field.text) for field in head) or not is_marked(lines[at]):
+    if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
         return None
     rows: list[tuple[int, list[str]]] = []
     at += 1
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
-        cells = [""] * len(head)
-        for field in (fields := _fields(lines[at])):
-            column = bisect_right(starts, field.start + 1) - 1
-            if column < 0 or field.start > starts[column] + 1 or cells[column]:
-                break
-            cells[column] = field.text
-        if sum(map(bool, cells)) < len(fields) or (not cells[0] and not rows) or not any(cells[1:]):
+        cells = _cells_below(head, _fields(lines[at]))
+        is_section = len(head) > 2 and is_marked(lines[at]) and bool(cells[:1]) and not any(cells[1:])
+        if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]))):
             break
-        if cells[0] and is_marked(lines[at]):
-            break
-        if cells[0]:
+        if cells[0] or any(map(is_value, cells)):
             rows.append((at, cells))
+        elif rows and any(rows[-1][1][1:]):
+            joined = [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)]
+            rows[-1] = (rows[-1][0], joined)
         else:
-            rows[-1] = (
-                rows[-1][0],
-                [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)],
-            )
+            break
         at += 1
+    while rows and not any(rows[-1][1][1:]):  # a heading below
+        at = rows.pop()[0]
     lasts = [next(cell for cell in reversed(cells) if cell) for _, cells in rows]
-    is_wrapped = any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
+    is_wrapped = (
+        len(head) == 2 and any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
+    )
     is_prose = sum(len(cells[0]) for _, cells in rows) > _SHORT * len(rows)  # in columns
-    if not rows or is_wrapped or is_prose:
+    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
+    if (
+        not rows
+        or is_wrapped
+        or is_prose
+        or (are_numbers and any(is_value(cell) for _, cells in rows for cell in cells))
+    ):
         return None
     first = rows[0][0] - 1
     return AlignedTable(first, at - first, [field.text for field in head], rows)
+
+
+def _cells_below(head: Sequence[Field], fields: Sequence[Field]) -> list[str]:
+    """The cells of a line: words begin where their label does, numbers may end or be centred there. Empty if one fits nowhere.
+
+    Up to three characters between two columns belong to the cell before them, such as a sign of what is too high.
+    """
+    cells = [""] * len(head)
+    last = 0
+    for field in fields:
+        is_short = len(field.text) <= _LONGEST_SIGN
+        places = (field.start, field.end, field.centre)
+        count = len(places) if is_short or _BEGINS_WITH_DIGIT.match(field.text) else 1
+        offsets = [
+            min(
+                abs(own - other)
+                for own, other in zip(places[:count], (label.start, label.end, label.centre), strict=False)
+            )
+            for label in head
+        ]
+        column = offsets.index(min(offsets))
+        if offsets[column] <= 1 and not cells[column]:
+            cells[column], last = field.text, column
+        elif is_short and cells[last] and offsets[column] > 1:
+            cells[last] += f" {field.text}"
+        else:
+            return []
+    return cells
 
 
 def _with_stacked_heads(lines: Sequence[str], table: AlignedTable, unit: float) -> AlignedTable:
@@ -1109,10 +1101,8 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     )  # "B2" is a word, "Cell 2" none
     if has_label and all(has_number(row[1].text) for row in table[1:]):
         return False
-    has_mark = any(
-        any(marks) and not all(marks) for marks in zip(*([cell.is_head for cell in row] for row in table), strict=True)
-    )
-    return not has_mark and not any(is_value(cell.text) for row in table for cell in row)
+    are_marked_alike = len({tuple(cell.is_head for cell in row) for row in table}) == 1  # a column in bold is no header
+    return are_marked_alike and not any(is_value(cell.text) for row in table for cell in row)
 
 
 def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
