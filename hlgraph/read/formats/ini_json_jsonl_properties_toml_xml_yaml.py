@@ -161,8 +161,9 @@ def read_values(
     """One document per object of a list, or one table of all of them if none has a text.
 
     A top-level object is one row. If it has no text column and exactly one of its values is a list of objects, that list
-    holds the rows, and the other values with their names stand above the table of these; without such a list it is a table of
-    its values and their names, and the objects of lists are numbered. A list without an object is a list of items. Each
+    holds the rows, unless these are texts and the other values say more. The other values with their names stand above the table.
+    Several lists in JSON are tables below their names. Without such a list it is a table of its values and their names, and the
+    objects of lists are numbered. A list without an object is a list of items. Each
     document of a YAML file is read by itself, unless each is a row: an object of plain values, or one with a text.
 
     Parameters
@@ -304,6 +305,14 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
         and not mapping.has_text(value)
     ):
         alone, has_values = _names_alone(value)
+        lists = [
+            name
+            for name, entry in value.items()
+            if isinstance(entry, list) and _are_objects(entry) and any(len(each) > 1 for each in entry)
+        ]
+        if len(lists) > 1 and not whole.are_settings:
+            yield _text_document(origin, [*above, *_tables_of(value, lists, Produced(origin, 0, 0))], whole.warnings)
+            return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
             yield _text_document(origin, above, whole.warnings)
@@ -368,9 +377,19 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
         return value
     if isinstance(value, dict) and not mapping.has_text(value):
         lists = [entry for entry in value.values() if isinstance(entry, list) and any(entry) and _are_objects(entry)]
-        if len(lists) == 1:
+        others = [entry for entry in value.values() if entry is not lists[0]] if len(lists) == 1 else []
+        # A recipe with a name and ingredients is more than its steps, which would be documents without them.
+        is_more = any(map(mapping.has_text, lists[0])) and _size(others) > _size(lists[0]) if others else False
+        if len(lists) == 1 and not is_more:
             return lists[0]
     return [value]
+
+
+def _size(value: object) -> int:
+    """The number of characters of the values in a value."""
+    if isinstance(value, dict | list):
+        return sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return len(str(value))
 
 
 # JSON and JSON lines.

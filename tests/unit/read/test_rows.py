@@ -261,6 +261,32 @@ def test_one_json_object_without_a_text_is_a_table_of_its_values(tmp_path: Path)
     ]
 
 
+def test_several_lists_of_one_json_object_are_tables_below_their_names(tmp_path: Path) -> None:
+    work = '[{"at": "Sarn", "from": 2017, "did": ["a", "b"]}, {"at": "Helm"}]'
+    source = f'{{"name": "Ada", "work": {work}, "spoke": [{{"what": "Danish", "how": "B2"}}]}}'
+    [found], failures = run(tmp_path / "a.json", source)
+    assert failures == []
+    assert found.text.split("\n\n") == [
+        "name: Ada",
+        "## work",
+        "| at | from | did |\n| --- | --- | --- |\n| Sarn | 2017 | a, b |\n| Helm |  |  |",
+        "## spoke",
+        "| what | how |\n| --- | --- |\n| Danish | B2 |",
+    ]
+
+
+def test_texts_in_an_object_that_says_more_are_no_documents(tmp_path: Path) -> None:
+    steps = '[{"text": "Mix it."}, {"text": "Bake it."}]'
+    recipe = f'{{"name": "Rye bread of Sarn", "needs": ["500 g flour", "10 g salt"], "steps": {steps}}}'
+    [found], _ = run(tmp_path / "a.json", recipe)
+    assert [line for line in found.text.splitlines() if line.startswith("| needs") or "steps 2" in line] == [
+        "| needs | 500 g flour, 10 g salt |",
+        "| steps 2 text | Bake it. |",
+    ]
+    export, _ = run(tmp_path / "b.json", '{"total": 2, "items": [{"text": "Mix it well."}, {"text": "Bake it."}]}')
+    assert [each.text for each in export] == ["Mix it well.", "Bake it."]
+
+
 def test_blanks_between_a_delimiter_and_a_quotation_mark_do_not_end_the_quotation(tmp_path: Path) -> None:
     data = '"Treat", "Cost", "Said"\n"Frog", 1.49, "If we took out the bones, it wouldn\'t be crunchy"\n'
     [found], failures = run(tmp_path / "a.csv", data)
