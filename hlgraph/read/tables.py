@@ -194,9 +194,6 @@ def tables_in(
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
         table = _marked_table(lines, at, is_marked)
-        longer = aligned_table(lines, at + 1) if table and has_numbers else None  # its numbers are flush at their ends
-        if table and longer and longer.size > table.size and any(longer.head):
-            table = longer
         table = table or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 100
 _MOST_NAMED = 10
+_MANY = 1_000  # rows that are compared with what stands beside them
 _AS_TEXT = "if it is plain text or a template, add --format text"
 
 
@@ -377,19 +378,12 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
         return value
     if isinstance(value, dict) and not mapping.has_text(value):
         lists = [entry for entry in value.values() if isinstance(entry, list) and any(entry) and _are_objects(entry)]
-        others = [entry for entry in value.values() if entry is not lists[0]] if len(lists) == 1 else []
         # A recipe with a name and ingredients is more than its steps, which would be documents without them.
-        is_more = any(map(mapping.has_text, lists[0])) and _size(others) > _size(lists[0]) if others else False
-        if len(lists) == 1 and not is_more:
+        others = [entry for entry in value.values() if len(lists) != 1 or entry is not lists[0]]
+        has_texts = len(lists) == 1 and mapping.is_table(()) and any(map(mapping.has_text, lists[0]))
+        if len(lists) == 1 and not (has_texts and len(str(others)) > len(str(lists[0][:_MANY]))):
             return lists[0]
     return [value]
-
-
-def _size(value: object) -> int:
-    """The number of characters of the values in a value."""
-    if isinstance(value, dict | list):
-        return sum(map(_size, value.values() if isinstance(value, dict) else value))
-    return len(str(value))
 
 
 # JSON and JSON lines.
@@ -862,17 +856,20 @@ class _TomlPlaces:
 
 _ABOUT_FILE = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "dtd-version"))
 _MARKUP = re.compile(r"<[a-zA-Z!/][^<>]*>")
+_ENTITY = re.compile(r"&(?:#\d+|[a-z]+);")
 _BREAKING = re.compile(
     r"<(?!/?(?:a|abbr|b|code|del|em|font|i|ins|mark|s|small|span|strong|su[bp]|u)\b)[a-zA-Z!/][^<>]*>"
 )
 _TITLED = ("title", "name", "label")
+_KINDS_OF_TEXT = tuple(("type", kind) for kind in ("text", "html", "xhtml"))
+_FEEDS, _ENTRIES = ("feed", "channel"), ("entry", "item")
 
 
 def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """The values of an XML file as those of JSON: elements and attributes are names, and elements of one name are a list.
 
     An element with words between its elements is one text. An outline (OPML) is a list. A title that the file has is that of the
-    document.
+    document. Of an export of MediaWiki each page is a document, in its last version.
 
     Parameters
     ----------
@@ -889,6 +886,9 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     """
     data = read_bounded(origin, stream, limit=options.max_bytes)
     root = parsed(origin, data, extra="xml")
+    if tag_of(root) == "mediawiki":
+        yield from _wiki_pages(origin, root, options)
+        return
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
     remarks, unread = _Comments(), Unread(["encoded data"] * len(root.findall(".//*[@encoding='base64']")))
     for text in (str(node.text or "") for node in nodes if not isinstance(node.tag, str)):
@@ -920,6 +920,24 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
         yield replace(result, title=title) if isinstance(result, Document) and is_whole else result
 
 
+def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The pages of an export of MediaWiki that lead to no other one."""
+    from hlgraph.read.formats.wikitext import read_wikitext
+
+    for number, page in enumerate(children(root, "page"), 1):
+        texts = [str(each.text or "") for each in page.iter("{*}text")]
+        if children(page, "redirect") or not any(map(str.strip, texts)):
+            continue
+        title = clean_title("".join(str(each.text or "") for each in children(page, "title")))
+        place = Origin(f"{origin.uri}#{number}", origin.name)
+        try:
+            found = read_wikitext(place, texts[-1].encode(), options=replace(options, encoding="utf-8"))
+        except ReadError as error:
+            yield ReadFailure(place.uri, error)
+        else:
+            yield replace(found, title=title or found.title)
+
+
 def _value_of(element: Element) -> dict[str, object]:
     """The attributes of an element, its text with the empty name, and the values of the elements in it."""
     value: dict[str, object] = {}
@@ -927,11 +945,17 @@ def _value_of(element: Element) -> dict[str, object]:
         return value
     names = (str(name).rpartition("}")[2] for name in element.attrib)
     value |= {
-        name: str(given) for name, given in zip(names, element.attrib.values(), strict=True) if name not in _ABOUT_FILE
+        name: str(given)
+        for name, given in zip(names, element.attrib.values(), strict=True)
+        if name not in _ABOUT_FILE and (name, given) not in _KINDS_OF_TEXT
     }
-    inner = [child for child in element if tag_of(child)]
+    inner = [child for child in element if tag_of(child)] if element.get("type") != "xhtml" else []
     has_words = any((child.tail or "").strip() for child in element)
     text = "".join(map(str, element.itertext())) if has_words or not inner else element.text or ""
+    if element.get("type") == "xhtml":
+        from lxml.etree import tostring
+
+        text = str(tostring(element, encoding="unicode", with_tail=False))
     if text.strip():
         value[""] = _without_markup(text)
     for child in () if has_words else inner:
@@ -939,6 +963,9 @@ def _value_of(element: Element) -> dict[str, object]:
         own = own.get("", "") if isinstance(own, dict) and own.keys() <= {""} else own
         name = "content" if tag_of(child) == "encoded" else tag_of(child)  # as feeds name the text of an entry
         _add_option(value, name, own)
+    for name in _ENTRIES if tag_of(element) in _FEEDS else ():
+        if isinstance(value.get(name), dict):  # a feed with one entry has a list, too
+            value[name] = [value[name]]
     return value
 
 
@@ -960,7 +987,7 @@ def _tables_of(value: Any, names: Collection[str], produced: Produced) -> Iterat
 
 def _without_markup(text: str) -> str:
     """A text on one line, without the HTML that feeds write into it."""
-    if _MARKUP.search(text):
+    if _MARKUP.search(text) or _ENTITY.search(text):
         from lxml import html
 
         text = "".join(

@@ -285,6 +285,8 @@ def test_texts_in_an_object_that_says_more_are_no_documents(tmp_path: Path) -> N
     ]
     export, _ = run(tmp_path / "b.json", '{"total": 2, "items": [{"text": "Mix it well."}, {"text": "Bake it."}]}')
     assert [each.text for each in export] == ["Mix it well.", "Bake it."]
+    mapped, _ = run(tmp_path / "a.json", recipe, mapping={"text": "text"})
+    assert [each.text for each in mapped] == ["Mix it.", "Bake it."]
 
 
 def test_blanks_between_a_delimiter_and_a_quotation_mark_do_not_end_the_quotation(tmp_path: Path) -> None:
