@@ -316,7 +316,7 @@ _NUMBERED = re.compile(
 )
 _ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
 NO_HEADING = re.compile(
-    rf"{CAPTION.pattern}|.*\S :\s.*\d.*|.*:\s.*:\s.*|[^\d:]{{2,40}}: \W?\d[\d.,]*[.,]\d\d\d?\b.{{0,4}}"
+    rf"{CAPTION.pattern}|[•▪◦‣●✓✔✗✘\uf020-\uf0ff] ?.*|.*\S :\s.*\d.*|.*:\s.*:\s.*|[^\d:]{{2,40}}: \W?\d[\d.,]*[.,]\d\d\d?\b.{{0,4}}"
     "|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce|avertissement"
     "|nota|aviso|consejo|advertencia|attenzione|avvertenza|suggerimento|opmerking|waarschuwing",
     re.IGNORECASE,

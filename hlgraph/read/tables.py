@@ -878,7 +878,8 @@ def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequen
 def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
     """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
 
-    A blank column separates two tables if the right one begins with names, and either ends some rows before the other.
+    A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
+    label of the left one is one of the right one, too.
 
     Parameters
     ----------
@@ -913,6 +914,7 @@ def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) 
     ends = filled[0][-1], filled[1][-1]
     longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
     has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
+    has_rest = has_rest or not {cell.text for cell in left[0]}.isdisjoint(cell.text for cell in right[0])
     is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
     return bool(names) and not any(map(is_value, names)) and has_rest and is_whole
 

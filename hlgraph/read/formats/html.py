@@ -323,7 +323,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
             element.text = f"{element.text.strip()}{_EMPTY}"
 
 
-_SIGNS = "anchorjs-link hash-link headerlink mw-cite-backlink mw-editsection noprint pilcrow user-icon"
+_SIGNS = "anchorjs-link hash-link headerlink ltx_note_mark ltx_tag_note mw-cite-backlink mw-editsection noprint pilcrow user-icon"
 _CONTROLS = " | ".join(  # for editors and readers, beside headings and references, and what Google shows around a sheet
     [
         *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _SIGNS.split()),
@@ -416,6 +416,10 @@ def _show_plainly(tree: HtmlElement) -> None:
     """Show hidden sheets, keep labels apart, and make parts of the page of the items of lists that hold headings, in place."""
     for label in tree.xpath("//label[following-sibling::*[1][self::label]]"):
         label.tail = label.tail or " "
+    for note in tree.xpath("//span[contains(@class, 'ltx_note_content')]"):  # of LaTeXML, in the middle of a sentence
+        note.text = f" [{(note.text or '').lstrip()}"
+        note.append(note.makeelement("span"))
+        note[-1].text = "]"
     for tag in tree.xpath(f"//td//span[{_TAG} and @class = following-sibling::*[1][self::span]/@class]"):
         tag.tail = tag.tail or ", "
     for sheet in tree.xpath("//table[contains(@class, 'waffle')]/ancestor::div[@style]"):
@@ -452,6 +456,8 @@ def _without_signs(tree: HtmlElement) -> None:
     for table in list(tree.iter("table")):
         if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
             _remove(table)
+    for link in [link for link in tree.iter("a") if _LEADS_ON.fullmatch(_words(link))]:
+        _remove(link)
     for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
         if not any(map(str.isalnum, _words(link))) and not len(link):
             _remove(link)  # a sign for readers who want the address of the heading
@@ -478,6 +484,7 @@ def _shown(element: HtmlElement) -> int:
 
 _FEWEST_LINKS, _MOST_BESIDE = 3, 1.3  # of a table of contents: links, and letters for each letter of the links
 _HEADING = 20  # letters of its heading
+_LEADS_ON = re.compile(r"(?:more|(?:continue|keep) reading|(?:learn|read|see|show) (?:more|all))\W*", re.IGNORECASE)
 _BRACKETED = re.compile(r"(?:\[[^\[\]]{1,20}\]\s*){2,20}")
 _BROKEN = re.compile(r"[ \t]*\n\s*")
 

@@ -182,6 +182,7 @@ def test_a_bar_in_a_cell_is_escaped() -> None:
         (["Item 2024 . 2025", "Cash 3 . 4", "Debt 5"], 1),  # a blank column beside values parts one table
         (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
         (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
+        (["Pay Sum . Tax Sum", "Basic 3 . Income 4", "Travel 5 . Pension 6"], 2),  # one label on both sides
     ],
 )
 def test_a_blank_column_parts_two_tables_of_a_sheet_if_one_is_longer(rows: list[str], count: int) -> None:

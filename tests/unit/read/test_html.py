@@ -667,6 +667,15 @@ LONG = f"<p>{PARAGRAPH}</p>"
             ["- (a) old pumps;", "- (b) pumps of:", "- (i) lead", "It begins in May."],
         ),
         ("<table><tr><td>1</td><td>lead</td></tr><tr><td>2</td><td>tin</td></tr></table>", ["| 1 | lead |"]),
+        (
+            "<p>Forel<span class=ltx_note><sup class=ltx_note_mark>1</sup><span class=ltx_note_outer><span class=ltx_note_content>"
+            "<sup class=ltx_note_mark>1</sup><span class=ltx_tag_note>1</span>In 1876.</span></span></span> said so.</p>",
+            ["Forel [In 1876.] said so."],
+        ),
+        (
+            "<p>It rains. <a href=/a>Read more »</a></p><p>See <a href=/b>more pumps</a>.</p>",
+            ["It rains.", "See more pumps."],
+        ),
     ],
 )
 def test_names_parts_and_answers_of_pages_keep_their_words_apart(tmp_path: Path, body: str, lines: list[str]) -> None:

@@ -1097,6 +1097,14 @@ def test_a_line_of_signs_or_dates_is_no_header(tmp_path: Path) -> None:
     assert "| Name | Vera Stahl |" not in "\n".join(below_bold(tmp_path, *form, bold=()))
 
 
+def test_lines_that_begin_with_a_bullet_are_no_headings() -> None:
+    lines = [
+        PrintedLine("• From 2.7 V to 12 V", 12, False, 700),
+        PrintedLine("It runs for hours and hours.", 9, False, 684),
+    ]
+    assert with_headings(["• From 2.7 V to 12 V\nIt runs for hours and hours."], [lines])[0][:1] == "•"
+
+
 def test_sums_below_the_items_of_an_invoice_are_no_items(tmp_path: Path) -> None:
     rows = (
         ((60, "Description"), (300, "Qty"), (380, "Unit price"), (460, "Amount")),
