@@ -456,7 +456,9 @@ def _without_signs(tree: HtmlElement) -> None:
     for table in list(tree.iter("table")):
         if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
             _remove(table)
-    for link in [link for link in tree.iter("a") if _LEADS_ON.fullmatch(_words(link))]:
+    for link in [
+        each for each in tree.iter("a") if not (each.tail or "").strip() and _LEADS_ON.fullmatch(_words(each))
+    ]:
         _remove(link)
     for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
         if not any(map(str.isalnum, _words(link))) and not len(link):
@@ -629,8 +631,7 @@ def _remove(element: HtmlElement) -> None:
 
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
-    is_opener = element.get("aria-expanded") or _words(element).endswith("?") or "accordion" in element.get("class", "")
-    if tag == "button" and is_opener and not any(map(_is_outside, element.iterancestors())):
+    if tag == "button" and _opens(element) and not any(map(_is_outside, element.iterancestors())):
         tag = element.tag = "h4"
         for each in [*element.itersiblings()][:1]:  # the part that it opens
             each.attrib.clear()
@@ -659,6 +660,13 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "del"
     elif is_free:
         element.tag = _STRIPPED
+
+
+def _opens(button: HtmlElement) -> bool:
+    """Whether a button opens the part below it: it says so, or it is a question or of an accordion, with words below it."""
+    is_named = _words(button).endswith("?") or "accordion" in button.get("class", "")
+    part = next(button.itersiblings("div", "section"), None) if is_named else None
+    return bool(button.get("aria-expanded")) or (part is not None and bool(_words(part)))
 
 
 def _is_outside(part: HtmlElement) -> bool:

@@ -312,8 +312,11 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
             if isinstance(entry, list) and _are_objects(entry) and any(len(each) > 1 for each in entry)
         ]
         if len(lists) > 1 and not whole.are_settings:
-            yield _text_document(origin, [*above, *_tables_of(value, lists, Produced(origin, 0, 0))], whole.warnings)
-            return
+            with suppress(ReadError):  # too many cells: each value with its path
+                yield _text_document(
+                    origin, [*above, *_tables_of(value, lists, Produced(origin, 0, 0))], whole.warnings
+                )
+                return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
             yield _text_document(origin, above, whole.warnings)

@@ -110,6 +110,7 @@ def _without_pages(text: str) -> str:
     return f"\n{PAGE_BREAK}\n".join(without_running_lines([page.rstrip() for page in pages if page.strip()]))
 
 
+_MOST_LINES = 200  # of a paragraph with tables
 _PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*$\n?){3,}", re.MULTILINE)
 
 
@@ -130,8 +131,11 @@ def _with_aligned_tables(text: str) -> str:
         return text
 
     def woven(match: re.Match[str]) -> str:
+        if "  " not in match[0]:
+            return match[0]
         lines = match[0].rstrip("\n").split("\n")
-        found = [each for each in tables_in(lines) if each.is_certain] if "|" not in match[0] else []
+        may_have = "|" not in match[0] and len(lines) <= _MOST_LINES
+        found = [each for each in tables_in(lines) if each.is_certain] if may_have else []
         for each in reversed(found):
             below = lines[each.first + each.size :]
             lines[each.first :] = ["", table_markdown(each), *([""] if below else []), *below]
