@@ -958,10 +958,13 @@ def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
 
 def _named_once(row: Sequence[Cell]) -> Sequence[Cell]:
     """The row with a name that spans its first columns in the first of them only, if values alone follow, as in a total."""
-    others = [cell for cell in row if cell is not row[0] and cell.text]
-    if not others or _is_datum(row[0]) or not all(map(_is_datum, others)):
+    values = [cell._replace(text=_CURRENCY.sub("", cell.text)) for cell in row if cell is not row[0] and cell.text]
+    if not values or _is_datum(row[0]) or not all(map(_is_datum, values)):
         return row
     return [row[0], *(_NO_CELL if cell is row[0] else cell for cell in row[1:])]
+
+
+_CURRENCY = re.compile(r"^[A-Z]{3} ")
 
 
 def _texts(row: Sequence[Cell]) -> list[Cell]:

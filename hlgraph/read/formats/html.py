@@ -1037,7 +1037,8 @@ def _list_rows(table: HtmlElement) -> None:
         table.addprevious(entries)
     for mark, entry in rows:
         first = next((each for each in entry.iter() if (each.text or "").strip()), entry)
-        first.text = f"{_words(mark)} {(first.text or '').lstrip()}"
+        shown = f"{_words(mark)} " if any(map(str.isalnum, _words(mark))) else ""
+        first.text = f"{shown}{(first.text or '').lstrip()}"
         entry.tag, entry.tail = "li", None
         entry.attrib.clear()
         entries.append(entry)

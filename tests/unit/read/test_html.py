@@ -666,6 +666,10 @@ LONG = f"<p>{PARAGRAPH}</p>"
             "</table><p>It begins in May.</p>",
             ["- (a) old pumps;", "- (b) pumps of:", "- (i) lead", "It begins in May."],
         ),
+        (
+            "<p>Wash:</p><table><tr><td>•</td><td>red pumps</td></tr><tr><td>•</td><td>rings</td></tr></table>",
+            ["- red pumps", "- rings"],
+        ),
         ("<table><tr><td>1</td><td>lead</td></tr><tr><td>2</td><td>tin</td></tr></table>", ["| 1 | lead |"]),
         (
             "<p>Forel<span class=ltx_note><sup class=ltx_note_mark>1</sup><span class=ltx_note_outer><span class=ltx_note_content>"
