@@ -193,7 +193,7 @@ def tables_in(
         if CONTENTS.fullmatch(lines[at].strip()):
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
-        table = _marked_table(lines, at, is_marked)
+        table = _marked_table(lines, at, is_marked, unit)
         table = table or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
@@ -630,7 +630,7 @@ def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
     return True
 
 
-def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
+def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool], unit: float) -> AlignedTable | None:
     """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
     A line without a first cell goes on with the row above it, unless it has values. A marked line of one text is a section.
@@ -641,7 +641,7 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
     rows: list[tuple[int, list[str]]] = []
     at += 1
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
-        cells = _cells_below(head, _fields(lines[at]))
+        cells = _cells_below(head, _fields(lines[at]), unit)
         is_section = len(head) > 2 and is_marked(lines[at]) and bool(cells[:1]) and not any(cells[1:])
         if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]))):
             break
@@ -672,32 +672,32 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
     return AlignedTable(first, at - first, [field.text for field in head], rows)
 
 
-def _cells_below(head: Sequence[Field], fields: Sequence[Field]) -> list[str]:
+def _cells_below(head: Sequence[Field], fields: Sequence[Field], unit: float) -> list[str]:
     """The cells of a line: words begin where their label does, numbers may end or be centred there. Empty if one fits nowhere.
 
     Up to three characters between two columns belong to the cell before them, such as a sign of what is too high.
     """
-    cells = [""] * len(head)
-    last = 0
+    cells, last = [""] * len(head), 0
     for field in fields:
         is_short = len(field.text) <= _LONGEST_SIGN
-        places = (field.start, field.end, field.centre)
-        count = len(places) if is_short or _BEGINS_WITH_DIGIT.match(field.text) else 1
-        offsets = [
-            min(
-                abs(own - other)
-                for own, other in zip(places[:count], (label.start, label.end, label.centre), strict=False)
-            )
+        shares = (0.5, 1) if is_short or _BEGINS_WITH_DIGIT.match(field.text) else ()
+        misses = [
+            min(abs(field.start - label.start), *(_miss(field, label, share * unit) for share in shares), 99)
             for label in head
         ]
-        column = offsets.index(min(offsets))
-        if offsets[column] <= 1 and not cells[column]:
+        column = misses.index(min(misses))
+        if misses[column] <= 1 and not cells[column]:
             cells[column], last = field.text, column
-        elif is_short and cells[last] and offsets[column] > 1:
+        elif is_short and cells[last] and misses[column] > 1:
             cells[last] += f" {field.text}"
         else:
             return []
     return cells
+
+
+def _miss(field: Field, label: Field, width: float) -> float:
+    """The distance between the ends of two texts in characters, half of it; ``width`` is that of a character, in places."""
+    return abs(field.start - label.start + width * (len(field.text) - len(label.text))) / (2 * width)
 
 
 def _with_stacked_heads(lines: Sequence[str], table: AlignedTable, unit: float) -> AlignedTable:

@@ -47,7 +47,7 @@ _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
 _MOST_SHORT, _SHORT = 3, 30  # lines below each other that may be rows of a table; characters of such a line
 _LEAST_VALUES, _LONGEST_LABEL = 2, 80
-_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
+_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-–$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
 _MEND = "repair it, e.g. with qpdf"
 
 

@@ -1072,6 +1072,30 @@ def test_a_line_with_a_value_is_a_row_of_its_own(tmp_path: Path) -> None:
     ]
 
 
+def test_numbers_of_any_length_end_where_their_bold_label_does(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Pos"), (85, "Description"), (370, ">Qty"), (450, ">Price"), (540, ">Amount")),
+        ((50, "1"), (85, "Roof tile, red and"), (370, ">1,200"), (450, ">0.95"), (540, ">1,140.00")),
+        ((85, "glazed"),),
+        ((50, "2"), (85, "Ridge tile"), (370, ">4"), (450, ">4.10"), (540, ">16.40")),
+    )
+    assert rows[1:] == [
+        "| 1 | Roof tile, red and glazed | 1,200 | 0.95 | 1,140.00 |",
+        "| 2 | Ridge tile | 4 | 4.10 | 16.40 |",
+    ]
+
+
+def test_a_page_whose_rows_end_with_ranges_may_have_a_table(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Analyte"), (250, ">Value of today"), (320, "Reference of adults")),
+        ((50, "Leucocytes of blood"), (250, ">11.8"), (320, "4.0 – 10.0")),
+        ((50, "Erythrocytes of blood"), (250, ">4.1"), (320, "4.0 – 5.2")),
+    )
+    assert rows[1:] == ["| Leucocytes of blood | 11.8 | 4.0 – 10.0 |", "| Erythrocytes of blood | 4.1 | 4.0 – 5.2 |"]
+
+
 def test_numbers_in_bold_above_times_are_names_and_a_row_of_times_is_no_header(tmp_path: Path) -> None:
     times = (((50, "Oldmere"), (300, "^5:12"), (400, "^5:42")), ((50, "Sarn"), (300, "^5:31"), (400, "^5:58")))
     head = ((50, "Train"), (300, "^4401"), (400, "^4403"))
