@@ -643,9 +643,10 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
         cells = _cells_below(head, _fields(lines[at]), unit)
         is_section = len(head) > 2 and is_marked(lines[at]) and bool(cells[:1]) and not any(cells[1:])
-        if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]))):
+        is_total = any(map(is_value, cells))
+        if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]) and not is_total)):
             break
-        if cells[0] or any(map(is_value, cells)):
+        if cells[0] or is_total:
             rows.append((at, cells))
         elif rows and any(rows[-1][1][1:]):
             joined = [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)]

@@ -1076,13 +1076,13 @@ def test_numbers_of_any_length_end_where_their_bold_label_does(tmp_path: Path) -
     rows = below_bold(
         tmp_path,
         ((50, "Pos"), (85, "Description"), (370, ">Qty"), (450, ">Price"), (540, ">Amount")),
-        ((50, "1"), (85, "Roof tile, red and"), (370, ">1,200"), (450, ">0.95"), (540, ">1,140.00")),
+        ((50, "A1"), (85, "Roof tile, red and"), (370, ">1,200"), (450, ">0.95"), (540, ">1,140.00")),
         ((85, "glazed"),),
-        ((50, "2"), (85, "Ridge tile"), (370, ">4"), (450, ">4.10"), (540, ">16.40")),
+        ((50, "A2"), (85, "Ridge tile"), (370, ">4"), (450, ">4.10"), (540, ">16.40")),
     )
     assert rows[1:] == [
-        "| 1 | Roof tile, red and glazed | 1,200 | 0.95 | 1,140.00 |",
-        "| 2 | Ridge tile | 4 | 4.10 | 16.40 |",
+        "| A1 | Roof tile, red and glazed | 1,200 | 0.95 | 1,140.00 |",
+        "| A2 | Ridge tile | 4 | 4.10 | 16.40 |",
     ]
 
 
@@ -1121,12 +1121,18 @@ def test_a_line_of_signs_or_dates_is_no_header(tmp_path: Path) -> None:
     assert "| Name | Vera Stahl |" not in "\n".join(below_bold(tmp_path, *form, bold=()))
 
 
-def test_lines_that_begin_with_a_bullet_are_no_headings() -> None:
-    lines = [
-        PrintedLine("• From 2.7 V to 12 V", 12, False, 700),
-        PrintedLine("It runs for hours and hours.", 9, False, 684),
+def test_items_with_bullets_are_no_headings() -> None:
+    texts = [
+        "• From 2.7 V to 12 V",
+        "without a fan",
+        "Use",
+        "It runs for hours and hours.",
+        "It runs for hours and hours.",
     ]
-    assert with_headings(["• From 2.7 V to 12 V\nIt runs for hours and hours."], [lines])[0][:1] == "•"
+    places = [(12, 700), (12, 684), (12, 640), (9, 620), (9, 608)]
+    lines = [PrintedLine(text, size, False, top) for text, (size, top) in zip(texts, places, strict=True)]
+    [page] = with_headings(["\n".join(texts)], [lines])
+    assert page.split("\n\n")[:2] == ["• From 2.7 V to 12 V\nwithout a fan", "# Use"]
 
 
 def test_sums_below_the_items_of_an_invoice_are_no_items(tmp_path: Path) -> None:
