@@ -918,9 +918,14 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     head = value.get("head")
     named = {**head, **value} if isinstance(head, dict) else value
     title = next((clean_title(str(named[name])) for name in _TITLED if isinstance(named.get(name), str)), "")
+    is_feed = tag_of(root) in ("feed", "rss", "RDF")
     for result in results:
-        is_whole = isinstance(result, Document) and title and result.title == stem
-        yield replace(result, title=title) if isinstance(result, Document) and is_whole else result
+        if not isinstance(result, Document) or not title:
+            yield result
+        elif result.title == stem:
+            yield replace(result, title=title)
+        else:
+            yield replace(result, metadata={**result.metadata, "feed": title}) if is_feed else result
 
 
 def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator[Document | ReadFailure]:

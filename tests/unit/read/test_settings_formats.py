@@ -770,3 +770,4 @@ def test_a_feed_with_one_entry_in_xhtml_is_a_document(tmp_path: Path) -> None:
     [found] = given(tmp_path, "a.xml", f'<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title>{entry}</feed>')
     assert isinstance(found, Document)
     assert (found.title, found.text) == ("Peas & beans", "Sown in April. No dung.")
+    assert found.metadata["feed"] == "Notes"
