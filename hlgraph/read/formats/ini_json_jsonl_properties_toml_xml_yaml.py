@@ -939,11 +939,11 @@ def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator
         title = clean_title("".join(str(each.text or "") for each in children(page, "title")))
         place = Origin(f"{origin.uri}#{number}", origin.name)
         try:
-            found = read_wikitext(place, texts[-1].encode(), options=replace(options, encoding="utf-8"))
+            document = read_wikitext(place, texts[-1].encode(), options=replace(options, encoding="utf-8"))
         except ReadError as error:
             yield ReadFailure(place.uri, error)
         else:
-            yield replace(found, title=title or found.title)
+            yield replace(document, title=title or document.title)
 
 
 def _value_of(element: Element) -> dict[str, object]:

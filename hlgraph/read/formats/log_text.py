@@ -134,12 +134,12 @@ def _with_aligned_tables(text: str) -> str:
         if "  " not in match[0]:
             return match[0]
         lines = match[0].rstrip("\n").split("\n")
-        may_have = "|" not in match[0] and len(lines) <= _MOST_LINES
-        found = [each for each in tables_in(lines) if each.is_certain] if may_have else []
-        for each in reversed(found):
+        has_columns = "|" not in match[0] and len(lines) <= _MOST_LINES
+        tables = [each for each in tables_in(lines) if each.is_certain] if has_columns else []
+        for each in reversed(tables):
             below = lines[each.first + each.size :]
             lines[each.first :] = ["", table_markdown(each), *([""] if below else []), *below]
-        return "\n".join(lines).strip("\n") + "\n" * match[0].endswith("\n") if found else match[0]
+        return "\n".join(lines).strip("\n") + "\n" * match[0].endswith("\n") if tables else match[0]
 
     return _PARAGRAPH.sub(woven, text)
 
