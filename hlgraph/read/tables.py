@@ -448,9 +448,6 @@ def _may_stand_over(label: Field, columns: Sequence[Span], ours: Range) -> bool:
     )
 
 
-# Tables whose columns are what stands between white stripes.
-
-
 def cells_between_gaps(
     head: Sequence[Sequence[Field]], body: Sequence[Sequence[Field]], *, unit: float = 1
 ) -> list[list[Cell]]:
@@ -1070,8 +1067,10 @@ def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
     """
     pairs = [(above, cell) for above, cell in zip(head, row, strict=True) if above.text]
     going = {id(cell) for above, cell in pairs if above is cell}
+    others = [cell for above, cell in pairs if above is not cell]
     is_corner = head[0] is row[0] is not _NO_CELL and all(cell.is_head for cell in _texts(head))
-    return (is_corner or len(going) > 1) and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
+    is_corner = is_corner and len({cell.text for cell in others}) == len(others)
+    return (is_corner or len(going) > 1) and not any(map(_is_datum, others))
 
 
 def _are_units(table: Sequence[Sequence[Cell]]) -> bool:

@@ -272,6 +272,7 @@ def test_a_header_has_as_many_rows_as_its_labels_are_high() -> None:
         "Tue 2 June",
     ]
     assert grid("North^2 | Hub | May", "Rim | June", "South | Rim | July").head == ["North", "Hub", "May"]
+    assert grid("Zone^2 | Hub | Rim", "open | open", "South | open | shut", heads=1).head == ["Zone", "Hub", "Rim"]
 
 
 def sheet(*rows: str) -> str:
