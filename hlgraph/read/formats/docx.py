@@ -392,11 +392,15 @@ class _Reader:
             yield from self.comment(identifier)
 
     def _frame_of(self, table: Element) -> list[Element]:
-        """The cells of a table that only places what is in it: one row, with several paragraphs in a cell; none of others."""
+        """The cells of a table that only places what is in it: one row, several paragraphs in a cell, no name before them."""
         rows = [row for row in self._unwrapped(table) if local_name(row) == "tr"]
         cells = [cell for cell in self._unwrapped(rows[0]) if local_name(cell) == "tc"] if len(rows) == 1 else []
-        blocks = ([each for each in cell if any(t.text for t in each.iter() if local_name(t) == "t")] for cell in cells)
-        return cells if any(len(each) > 1 for each in blocks) else []
+        texts = [
+            ["".join(part.text or "" for part in block.iter() if local_name(part) == "t") for block in cell]
+            for cell in cells
+        ]
+        shown = [[text for text in each if any(map(str.isalnum, text))] for each in texts]
+        return cells if any(len(each) > 1 for each in shown) and (len(cells) == 1 or len(shown[0]) != 1) else []
 
     def _framed(self, cell: Element) -> Iterator[tuple[str, bool]]:
         """The blocks of a cell. A heading is a label: what stands below the table is not its part."""

@@ -574,13 +574,19 @@ def test_a_table_of_one_row_with_several_paragraphs_in_a_cell_places_them(tmp_pa
     word.add_paragraph("They freeze well.")
     found = text_of(tmp_path / "a.docx", word)
     assert found == "Ingredients:\n\n- 12 plums\n- 60 g butter\n\nBoil them.\n\nThey freeze well."
+    warning = docx.Document()
+    sign, words = warning.add_table(rows=1, cols=2).rows[0].cells
+    sign.text, words.text = "⚠", "WARNING"
+    words.add_paragraph("It is hot.")
+    assert text_of(tmp_path / "b.docx", warning) == "⚠\n\nWARNING\n\nIt is hot."
 
 
 def test_a_table_of_one_row_with_short_cells_is_a_row(tmp_path: Path) -> None:
     word = docx.Document()
     table = word.add_table(rows=1, cols=2)
     table.cell(0, 0).text, table.cell(0, 1).text = "Weight", "12 kg"
-    assert text_of(tmp_path / "a.docx", word).endswith("| Weight | 12 kg |")
+    table.cell(0, 1).add_paragraph("without oil")
+    assert text_of(tmp_path / "a.docx", word).endswith("| Weight | 12 kg without oil |")
 
 
 def test_items_in_a_cell_stay_apart(tmp_path: Path) -> None:
