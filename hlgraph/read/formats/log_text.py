@@ -111,7 +111,7 @@ def _without_pages(text: str) -> str:
 
 
 _MOST_LINES = 200  # of a paragraph with tables
-_PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*$\n?){3,}", re.MULTILINE)
+_PARAGRAPH = re.compile(r"(?:^[ \t]*+\S[^\n]*+(?:\n|\Z)){3,}", re.MULTILINE)
 
 
 def _with_aligned_tables(text: str) -> str:

@@ -594,6 +594,14 @@ def test_aligned_numbers_below_labels_are_a_table_in_plain_text(tmp_path: Path) 
         assert document(given(tmp_path / "b.txt", kept.encode())).text == kept
 
 
+@pytest.mark.parametrize("part", ["long line, ", "A\n", "A  1\n", "      "])
+def test_a_plain_text_is_read_in_linear_time(tmp_path: Path, part: str) -> None:
+    def work(size: int) -> Document:
+        return document(given(tmp_path / "a.txt", f"Some words.\n\n{part * size}\n\nThe end.\n".encode()))
+
+    assert_linear(work, 2_000, times=8, slack=2.5)
+
+
 def test_sections_of_a_printed_manual_page_are_headings(tmp_path: Path) -> None:
     page = "TIDE(1)      Manual      TIDE(1)\n\nNAME\n     tide - levels\n\nEXIT STATUS\n     0    good\n\nFILES\n     /etc/tide\n"
     found = document(given(tmp_path / "tide.txt", page.encode()))
