@@ -275,6 +275,13 @@ def test_several_lists_of_one_json_object_are_tables_below_their_names(tmp_path:
     ]
 
 
+def test_lists_of_one_json_object_with_too_many_columns_are_values_with_their_paths(tmp_path: Path) -> None:
+    rows = [{f"k{at}": at, "n": at} for at in range(1_001)]
+    documents, failures = run(tmp_path / "a.json", json.dumps({"one": rows, "two": rows[:2]}))
+    assert failures == []
+    assert any("| one 1001 k1000 | 1000 |" in each.text for each in documents)
+
+
 def test_texts_in_an_object_that_says_more_are_no_documents(tmp_path: Path) -> None:
     steps = '[{"text": "Mix it."}, {"text": "Bake it."}]'
     recipe = f'{{"name": "Rye bread of Sarn", "needs": ["500 g flour", "10 g salt"], "steps": {steps}}}'
