@@ -235,7 +235,7 @@ class PageTexts:
             around = frozenset(map(_numberless, [*lines[: tables[0].first], *lines[last.first + last.size :]]))
             self._aligned = _Aligned(index, head, last.head, around, below)
         if not _has_columns(lines, tables):
-            return _woven(lines, tables)
+            return woven(lines, tables)
         parts = self._page(index).drawn(
             (
                 _box_of([word for line in words[each.first : each.first + each.size] for word in line]),
@@ -297,13 +297,18 @@ def _has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
     return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
 
 
-def _woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
+def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
     """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    tables : what :func:`~hlgraph.read.tables.tables_in` finds in them
 
     Examples
     --------
     >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
-    >>> print(_woven(lines, tables_in(lines)))
+    >>> print(woven(lines, tables_in(lines)))
     Sales of us
     <BLANKLINE>
     |  | 2023 | 2022 |
