@@ -490,6 +490,17 @@ def test_lines_above_the_header_of_a_csv_file_are_no_header(
     ]
 
 
+def test_sentences_below_the_rows_of_a_csv_file_are_no_cells(tmp_path: Path) -> None:
+    rows = "Size;Fee;Note\nSmall;7,90;\nLarge;18,40;in May\n;;\n"
+    [found], failures = run(
+        tmp_path / "a.csv", f"{rows}* all prices without VAT of 7 %;;\nValid as long as it rains;;\n"
+    )
+    assert failures == []
+    assert found.text.split("\n\n")[1:] == ["* all prices without VAT of 7 %", "Valid as long as it rains"]
+    [found], _ = run(tmp_path / "b.csv", f"{rows}Total;26,30;\nVery large;;\n")
+    assert found.text.splitlines()[-1] == "| Very large |  |  |"
+
+
 def test_a_delimiter_in_quotes_makes_a_name_with_a_number_sign_no_comment(tmp_path: Path) -> None:
     [found], failures = run(tmp_path / "a.csv", '#,Subject\n4,"Stops, no alarm, ""now""\nand later"\n5,Wind\n')
     assert failures == []
