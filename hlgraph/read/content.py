@@ -188,7 +188,7 @@ _NO_TITLE = re.compile(
     r"paper title \(.*|unknown title"
     r"|\(?(?:untitled|no title|title|anonymous|unknown|document|presentation|slide|layout|print|scan|book|sheet)[ _-]*\d*\)?"
     r"|(?:powerpoint|pdf|word) (?:presentation|document)|microsoft (?:word|excel|powerpoint|office \w+) ?[-–—].*"
-    r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?)"
+    r"|\S*\.(?:docx?|dotx?|dvi|eps|fm|html?|indd|key|md|odp|ods|odt|pages|pdf|pmd|pptx?|ps|pub|qxd|rtf|tex|tiff?|txt|wpd|xlsx?|xml)"
     r"|[\w .,()+-]{1,200}\.(?:docx?|indd|odt|pdf|pptx?|qxd|rtf|xlsx?)|[\d\W]*",
     re.IGNORECASE,
 )

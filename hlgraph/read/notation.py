@@ -6,14 +6,16 @@ The functions need only the interface of :mod:`xml.etree.ElementTree`, which lxm
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from itertools import count, groupby, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from hlgraph.read.content import clean, clean_title
 from hlgraph.read.tables import Cell, Grid
+from hlgraph.records import Detail
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -755,3 +757,99 @@ def _outline(tops: Iterable[str], nodes: dict[str, str], below: dict[str, list[t
             yield list_item(nodes[key], "", level=level)
         inner = sorted(below.get(key, ()), reverse=True)
         stack += [(each, level + bool(nodes[key])) for _, each in inner]
+
+
+# Inline XBRL: what a filing says of its numbers without showing it.
+
+
+MARKS = re.compile("[\u2801-\u28ff]{2}")  # Braille, which stands behind numbers while the page is extracted
+_MARK, _BASE = 0x2801, 255
+_MOST_FACTS = _BASE**2
+_COMMA, _ZERO = ("commadecimal", "dotcomma"), ("zero", "dash")  # parts of names of formats
+
+
+def marked_facts(tree: Element) -> list[tuple[str, str]]:
+    """Put a mark behind each number that is a fact, in place. The hidden header of a filing has none.
+
+    Returns
+    -------
+    list
+        For each mark, in their order: the number as it is shown, and what it stands for, such as
+        ``1,234 is us-gaap:Revenues 1,234,000,000 USD, 2025-01-01 to 2025-12-31``.
+
+    References
+    ----------
+    XBRL International, Inline XBRL 1.1, "ix:nonFraction".
+    """
+    contexts = {str(each.get("id")): _period(each) for each in tree.iter("xbrli:context")}
+    units = {str(each.get("id")): _unit(each) for each in tree.iter("xbrli:unit")}
+    facts: list[tuple[str, str]] = []
+    for element in list(tree.iter("ix:nonfraction"))[:_MOST_FACTS]:
+        shown = MARKS.sub("", _said(element))
+        about = (_value(element, shown), units.get(str(element.get("unitref")), ""))
+        value = " ".join(filter(None, (str(element.get("name", "")), *about)))
+        if not shown or any(each.tag == "ix:header" for each in element.iterancestors()):
+            continue
+        value = ", ".join(filter(None, (value, contexts.get(str(element.get("contextref"))))))
+        facts.append((shown, f"{shown} is {value}"))
+        mark = "".join(chr(_MARK + digit) for digit in divmod(len(facts) - 1, _BASE))
+        if len(element):
+            element[-1].tail = f"{(element[-1].tail or '').rstrip()}{mark}"
+        else:
+            element.text = f"{(element.text or '').rstrip()}{mark}"
+    return facts
+
+
+def _said(element: Element) -> str:
+    return " ".join("".join(map(str, element.itertext())).split())
+
+
+def _period(context: Element) -> str:
+    """The time of a fact, and the members of dimensions that it is about."""
+    dates = [_said(each) for name in ("startdate", "enddate", "instant") for each in context.iter(f"xbrli:{name}")]
+    members = [_said(each) for each in context.iter("xbrldi:explicitmember", "xbrldi:typedmember")]
+    return ", ".join(filter(None, (" to ".join(dates), *members)))
+
+
+def _unit(unit: Element) -> str:
+    names = [_said(each).rpartition(":")[2] for each in unit.iter("xbrli:measure")]
+    return "/".join(name for name in names if name != "pure")
+
+
+def _value(element: Element, shown: str) -> str:
+    """The number of a fact with its scale and its sign; empty if its format is not known."""
+    form = re.sub(r"[^a-z]", "", str(element.get("format", "")).lower().rpartition(":")[2])
+    digits = re.sub(r"[\s\u00a0']", "", shown)
+    if any(part in form for part in _COMMA):
+        digits = digits.replace(".", "").replace(",", ".")
+    elif any(part in form for part in _ZERO) and "dec" not in form:
+        digits = "0"
+    else:
+        digits = digits.replace(",", "")
+    scale = str(element.get("scale") or "0")
+    if not re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?", digits) or not re.fullmatch(r"[-+]?\d{1,2}", scale):
+        return ""
+    number = Decimal(digits).scaleb(int(scale)) * (-1 if element.get("sign") == "-" else 1)
+    return f"{number:,f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:,f}"
+
+
+def unmarked(text: str, facts: Sequence[tuple[str, str]]) -> tuple[str, tuple[Detail, ...]]:
+    """The text without marks, and what the marks stand for.
+
+    Parameters
+    ----------
+    text : a text with marks
+    facts : those of :func:`marked_facts`
+    """
+    parts: list[str] = []
+    details: list[Detail] = []
+    at = size = 0
+    for mark in MARKS.finditer(text) if facts else ():
+        parts.append(text[at : mark.start()])
+        size += mark.start() - at
+        at = mark.end()
+        number = (ord(mark[0][0]) - _MARK) * _BASE + ord(mark[0][1]) - _MARK
+        if number < len(facts):
+            shown, detail = facts[number]
+            details.append(Detail(max(0, size - len(shown)), size, detail))
+    return "".join([*parts, text[at:]]), tuple(sorted(details))

@@ -24,17 +24,7 @@ import numpy as np
 from hlgraph.errors import MissingExtraError, needs_extra
 from hlgraph.read.content import clean, clean_title, tolerated
 from hlgraph.read.print_order import CELL_BREAK, PrintedLine, in_reading_order, is_page_number, is_rtl
-from hlgraph.read.tables import (
-    Cell,
-    Field,
-    Grid,
-    cells_between_gaps,
-    has_columns,
-    is_value,
-    table_markdown,
-    tables_in,
-    woven,
-)
+from hlgraph.read.tables import AlignedTable, Cell, Field, Grid, cells_between_gaps, is_value, table_markdown, tables_in
 from hlgraph.records import PAGE_BREAK
 
 if TYPE_CHECKING:
@@ -244,7 +234,7 @@ class PageTexts:
             head = words[last.first : last.rows[0][0]]
             around = frozenset(map(_numberless, [*lines[: tables[0].first], *lines[last.first + last.size :]]))
             self._aligned = _Aligned(index, head, last.head, around, below)
-        if not has_columns(lines, tables):
+        if not _has_columns(lines, tables):
             return woven(lines, tables)
         parts = self._page(index).drawn(
             (
@@ -294,6 +284,48 @@ class PageTexts:
                 page, texts = self._opened(index)
                 self._read = (index, _Page(_chars(texts, float(page.get_height()))))
         return self._read[1]
+
+
+_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
+_MOST_IN_COLUMNS = 0.2  # of the lines outside tables
+
+
+def _has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
+    """Whether the lines around the tables of a page are those of text in columns, which belong to different sentences."""
+    inside = {number for table in tables for number in range(table.first, table.first + table.size)}
+    prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
+    return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
+
+
+def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
+    """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
+
+    Parameters
+    ----------
+    lines : lines that are not blank
+    tables : what :func:`~hlgraph.read.tables.tables_in` finds in them
+
+    Examples
+    --------
+    >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
+    >>> print(woven(lines, tables_in(lines)))
+    Sales of us
+    <BLANKLINE>
+    |  | 2023 | 2022 |
+    | --- | --- | --- |
+    | Revenue | 5,234 | 4,900 |
+    | Costs | 12 | 10 |
+    """
+    if not tables:
+        return ""
+    parts: list[str] = []
+    at = 0
+    for table in tables:
+        parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
+        parts.append(table_markdown(table))
+        at = table.first + table.size
+    parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
+    return "\n\n".join(part for part in parts if part)
 
 
 _SHOWN = re.compile(

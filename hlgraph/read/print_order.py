@@ -315,6 +315,7 @@ _NUMBERED = re.compile(
     r"(?:(?i:chapter|section|part|appendix|annex|article|kapitel|teil|anlage) )?\d{1,2}((?:\.\d{1,2}){0,4})\.?\s+\S"
 )
 _ROMAN_TITLE = re.compile(r"[IVX]{1,5}\. (?=.*[A-ZÀ-ÖØ-Þ]{4})[^a-zß-öø-ÿ.;]{4,80}")  # of a paper: "IV. RESULTS"
+_BULLETED = re.compile("[•▪◦‣●✓✔✗✘\uf020-\uf0ff]")
 NO_HEADING = re.compile(
     rf"{CAPTION.pattern}|.*\S :\s.*\d.*|.*:\s.*:\s.*|[^\d:]{{2,40}}: \W?\d[\d.,]*[.,]\d\d\d?\b.{{0,4}}"
     "|note|tip|warning|caution|important|attention|hinweis|tipp|achtung|warnung|vorsicht|wichtig|remarque|astuce|avertissement"
@@ -457,12 +458,18 @@ def _with_headings(
     shown: list[str] = []
     last = -2  # the printed line of the last one, and its level as a heading
     level, rank = 0, -1
+    item: tuple[float, bool] | None = None  # how the item of a list looks that the last line is part of
     for text in page.split("\n"):
         own = places.get(_letters(text)) if text[:1] != "|" else None
         at = own.pop(0) if own else -2
         line = printed[at] if own is not None and at >= 0 else None
         before, level = rank if level else -1, 0
-        is_heading = at not in blocks and not _goes_on(printed, at, body, usual)
+        look = (_size(line), line.is_bold) if line is not None else None
+        if line is not None and _BULLETED.match(line.text):
+            item = look
+        elif at != last + 1 or look != item or _gap(printed, at) >= usual + _WIDER:
+            item = None
+        is_heading = at not in blocks and item is None and not _goes_on(printed, at, body, usual)
         if line is not None and is_heading and _is_heading(line, body):
             numbered = _NUMBERED.match(line.text)
             rank = ranks.index((-_size(line), not line.is_bold))

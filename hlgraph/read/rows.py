@@ -503,6 +503,7 @@ class _Lacking:
 
 
 _MOST_ROWS = 1_000  # of a part of a table
+_MOST_IN_NAME = 4  # words
 _LONG_CELLS = 200  # characters on average
 _MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
 
@@ -662,6 +663,8 @@ def _long_column(table: str) -> tuple[str, ...]:
     """A warning that names the column of a table whose cells are paragraphs rather than values."""
     name, mean = "", 0.0
     for part in table.split("\n\n"):
+        if not part.startswith("| "):
+            continue
         head, _, *rows = (line[2:-2].split(" | ") for line in part.split("\n"))
         means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
         name, mean = max([(name, mean), *zip(head, means, strict=False)], key=lambda pair: pair[1])
@@ -682,7 +685,11 @@ def _tables(
 
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
-        return markdown_rows(list(labels), ([cells.get(name, "") for name in names] for cells in part))
+        rows = [[cells.get(name, "") for name in names] for cells in part]
+        notes: list[str] = []  # below the rows, as "* without tax"
+        while len(rows) > 1 and len(names) > 2 and len(rows[-1][0].split()) > _MOST_IN_NAME and not any(rows[-1][1:]):
+            notes.insert(0, rows.pop()[0])
+        return "\n\n".join([markdown_rows(list(labels), rows), *notes])
 
     for row in rows:
         if isinstance(row, Flaw):

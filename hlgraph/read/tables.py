@@ -9,10 +9,9 @@ table of any format, and writes it as Markdown.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hlgraph.read.print_order import CONTENTS
@@ -28,10 +27,12 @@ Range: TypeAlias = tuple[int, int]
 
 _FIELD = re.compile(r"\S+(?: \S+)*")  # words separated by single spaces
 _HAS_DIGIT = re.compile(r"\d")
+_BEGINS_WITH_DIGIT = re.compile(r"\W*\d")
 # A value, not a name with a number in it: only digits, separators, signs, currency and short units.
 _VALUE = re.compile(
     r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
 )
+_NO_LABEL = re.compile(rf"{_VALUE.pattern}|\d{{1,2}}[:.]\d\d|\W+")  # a value, a time, a sign
 _LONGEST_LABEL = 80
 _LONGEST_LINE = 400
 _MOST_HEADS, _MOST_NOTES = 4, 8  # rows above those of a table
@@ -39,13 +40,8 @@ _MOST_COLUMNS = 30  # whose labels may span
 _CLEAR = 2  # least difference in distance, in characters, between the best and the second best columns for labels
 _FEWEST_COLUMNS = 3  # of a table of words; text in columns has fewer
 _LONGEST_CELL, _MEAN_CELL = 40, 18  # characters of a table of words; lines of text in columns are longer
-_MOST_SHORT = 3  # lines of a page below each other that may be rows of a table
-_SHORT = 30  # characters of such a line
+_SHORT = 30  # characters of a first cell; text in columns has longer ones
 _NEAR = 3  # largest distance between the centre of a label and the centre of its columns, characters
-_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
-_GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
-_MOST_IN_COLUMNS = 0.2  # of the lines outside tables
-_LEAST_VALUES = 2
 _UNIT = re.compile(r"\(.*\b(?:in|except)\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s\-=_]+")
 _SIGNS_BEFORE = frozenset("$€£¥₹(") | {"$(", "US$"}
@@ -173,33 +169,6 @@ _LISTED = re.compile(r"\s(?:\d{1,4}|[ivxlc]{1,7})\Z")
 _PART = re.compile(r"(?:[^\W\d_]+ )?\d+(?:\.\d+)*\.? \S|.*(?:\. ?){4}")
 
 
-def may_have_table(text: str) -> bool:
-    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers.
-
-    Parameters
-    ----------
-    text : the text of a page, with its lines in any order
-
-    Returns
-    -------
-    bool
-    """
-    matching = (
-        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
-    )
-    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
-
-
-def has_short_lines(text: str) -> bool:
-    """Whether a text has three short lines below each other, which may be the rows of a table of words."""
-    count = 0
-    for line in text.splitlines():
-        count = count + 1 if len(line) <= _SHORT else 0
-        if count == _MOST_SHORT:
-            return True
-    return False
-
-
 def tables_in(
     lines: Sequence[str],
     *,
@@ -224,10 +193,7 @@ def tables_in(
         if CONTENTS.fullmatch(lines[at].strip()):
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
-        table = _marked_table(lines, at, is_marked)
-        longer = aligned_table(lines, at + 1) if table and has_numbers else None  # its numbers are flush at their ends
-        if table and longer and longer.size > table.size and any(longer.head):
-            table = longer
+        table = _marked_table(lines, at, is_marked, unit)
         table = table or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
@@ -236,49 +202,6 @@ def tables_in(
         tables += [table] if table else []
         at = table.first + table.size if table else at + 1
     return tables
-
-
-def has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
-    """Whether the lines around the tables of a page are those of text in columns, which belong to different sentences.
-
-    Parameters
-    ----------
-    lines, tables : those of :func:`tables_in`
-    """
-    inside = {number for table in tables for number in range(table.first, table.first + table.size)}
-    prose = [line.strip() for number, line in enumerate(lines) if number not in inside]
-    return sum(_GAP.search(line) is not None for line in prose) > max(2, len(prose) * _MOST_IN_COLUMNS)
-
-
-def woven(lines: Sequence[str], tables: Sequence[AlignedTable]) -> str:
-    """The lines of a page, with single spaces, and its tables as Markdown between them; empty without a table.
-
-    Parameters
-    ----------
-    lines : lines that are not blank
-    tables : what :func:`tables_in` finds in them
-
-    Examples
-    --------
-    >>> lines = ["Sales  of  us", "            2023   2022", "Revenue    5,234  4,900", "Costs         12     10"]
-    >>> print(woven(lines, tables_in(lines)))
-    Sales of us
-    <BLANKLINE>
-    |  | 2023 | 2022 |
-    | --- | --- | --- |
-    | Revenue | 5,234 | 4,900 |
-    | Costs | 12 | 10 |
-    """
-    if not tables:
-        return ""
-    parts: list[str] = []
-    at = 0
-    for table in tables:
-        parts.append("\n".join(" ".join(line.split()) for line in lines[at : table.first]))
-        parts.append(table_markdown(table))
-        at = table.first + table.size
-    parts.append("\n".join(" ".join(line.split()) for line in lines[at:]))
-    return "\n\n".join(part for part in parts if part)
 
 
 def table_markdown(table: AlignedTable) -> str:
@@ -525,9 +448,6 @@ def _may_stand_over(label: Field, columns: Sequence[Span], ours: Range) -> bool:
     )
 
 
-# Tables whose columns are what stands between white stripes.
-
-
 def cells_between_gaps(
     head: Sequence[Sequence[Field]], body: Sequence[Sequence[Field]], *, unit: float = 1
 ) -> list[list[Cell]]:
@@ -633,7 +553,7 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
     A line with one cell goes on with that of the row that it is nearer to.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
-    if len(head) < _FEWEST_COLUMNS or any(is_value(field.text) and not is_year(field.text) for field in head):
+    if len(head) < _FEWEST_COLUMNS or any(map(_is_no_label, head)):
         return None
     body, numbers, ends = _rows_below(lines, at, gaps)
     texts = [field.text for fields in (head, *body) for field in fields]
@@ -659,6 +579,12 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
     return AlignedTable(first, ends[len(body) - 1] - first, labels, [*zip(numbers, full[len(heads) :], strict=False)])
 
 
+def _is_no_label(field: Field) -> bool:
+    """Whether a text is a value, a date, a time or a sign, which names no column."""
+    return not is_year(field.text) and any(each.fullmatch(field.text) for each in (_NO_LABEL, DATUM))
+
+
+_LONGEST_SIGN = 3  # characters
 _MOST_SUMS = 4  # rows below those of a table
 _NEARER = 0.85  # of the distance to the row that a line does not belong to
 
@@ -701,43 +627,75 @@ def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
     return True
 
 
-def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool]) -> AlignedTable | None:
-    """The table whose marked header is line ``at``, and whose cells begin where its labels do; None if there is none.
+def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool], unit: float) -> AlignedTable | None:
+    """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
-    A line without a first cell goes on with the row above it.
+    A line without a first cell goes on with the row above it, unless it has values. A marked line of one text is a section.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
-    starts = [field.start for field in head]
-    if len(head) < 2 or any(is_value(field.text) for field in head) or not is_marked(lines[at]):
+    if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
         return None
     rows: list[tuple[int, list[str]]] = []
     at += 1
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
-        cells = [""] * len(head)
-        for field in (fields := _fields(lines[at])):
-            column = bisect_right(starts, field.start + 1) - 1
-            if column < 0 or field.start > starts[column] + 1 or cells[column]:
-                break
-            cells[column] = field.text
-        if sum(map(bool, cells)) < len(fields) or (not cells[0] and not rows) or not any(cells[1:]):
+        cells = _cells_below(head, _fields(lines[at]), unit)
+        is_section = len(head) > 2 and is_marked(lines[at]) and bool(cells[:1]) and not any(cells[1:])
+        is_total = any(map(is_value, cells))
+        if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]) and not is_total)):
             break
-        if cells[0] and is_marked(lines[at]):
-            break
-        if cells[0]:
+        if cells[0] or is_total:
             rows.append((at, cells))
+        elif rows and any(rows[-1][1][1:]):
+            joined = [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)]
+            rows[-1] = (rows[-1][0], joined)
         else:
-            rows[-1] = (
-                rows[-1][0],
-                [f"{above} {cell}".strip() for above, cell in zip(rows[-1][1], cells, strict=True)],
-            )
+            break
         at += 1
+    while rows and not any(rows[-1][1][1:]):  # a heading below
+        at = rows.pop()[0]
     lasts = [next(cell for cell in reversed(cells) if cell) for _, cells in rows]
-    is_wrapped = any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
+    is_wrapped = (
+        len(head) == 2 and any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
+    )
     is_prose = sum(len(cells[0]) for _, cells in rows) > _SHORT * len(rows)  # in columns
-    if not rows or is_wrapped or is_prose:
+    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
+    if (
+        not rows
+        or is_wrapped
+        or is_prose
+        or (are_numbers and any(is_value(cell) for _, cells in rows for cell in cells))
+    ):
         return None
     first = rows[0][0] - 1
     return AlignedTable(first, at - first, [field.text for field in head], rows)
+
+
+def _cells_below(head: Sequence[Field], fields: Sequence[Field], unit: float) -> list[str]:
+    """The cells of a line: words begin where their label does, numbers may end or be centred there. Empty if one fits nowhere.
+
+    Up to three characters between two columns belong to the cell before them, such as a sign of what is too high.
+    """
+    cells, last = [""] * len(head), 0
+    for field in fields:
+        is_short = len(field.text) <= _LONGEST_SIGN
+        shares = (0.5, 1) if is_short or _BEGINS_WITH_DIGIT.match(field.text) else ()
+        misses = [
+            min(abs(field.start - label.start), *(_miss(field, label, share * unit) for share in shares), 99)
+            for label in head
+        ]
+        column = misses.index(min(misses))
+        if misses[column] <= 1 and not cells[column]:
+            cells[column], last = field.text, column
+        elif is_short and cells[last] and misses[column] > 1:
+            cells[last] += f" {field.text}"
+        else:
+            return []
+    return cells
+
+
+def _miss(field: Field, label: Field, width: float) -> float:
+    """The distance between the ends of two texts in characters, half of it; ``width`` is that of a character, in places."""
+    return abs(field.start - label.start + width * (len(field.text) - len(label.text))) / (2 * width)
 
 
 def _with_stacked_heads(lines: Sequence[str], table: AlignedTable, unit: float) -> AlignedTable:
@@ -852,7 +810,7 @@ class Grid:
             size += 1
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
-        body, remarks = _with_remarks(full[first + size :])
+        body, remarks = _with_remarks([*map(_named_once, full[first + size :])])
         self.rows, self.notes = _in_sections(body, about)
         if self.rows and len(self.rows[0]) > width:
             self.head.insert(0, "")
@@ -918,7 +876,8 @@ def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequen
 def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
     """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
 
-    A blank column separates two tables if the right one begins with names, and either ends some rows before the other.
+    A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
+    label of the left one is one of the right one, too.
 
     Parameters
     ----------
@@ -953,6 +912,7 @@ def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) 
     ends = filled[0][-1], filled[1][-1]
     longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
     has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
+    has_rest = has_rest or not {cell.text for cell in left[0]}.isdisjoint(cell.text for cell in right[0])
     is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
     return bool(names) and not any(map(is_value, names)) and has_rest and is_whole
 
@@ -992,6 +952,17 @@ def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
     pairs = [*zip(left, right, strict=True)]
     is_spanned = any(one is other and one.text for one, other in pairs)
     return is_spanned and all(one is other or not (one.text and other.text) for one, other in pairs)
+
+
+def _named_once(row: Sequence[Cell]) -> Sequence[Cell]:
+    """The row with a name that spans its first columns in the first of them only, if values alone follow, as in a total."""
+    values = [cell._replace(text=_CURRENCY.sub("", cell.text)) for cell in row if cell is not row[0] and cell.text]
+    if not values or _is_datum(row[0]) or not all(map(_is_datum, values)):
+        return row
+    return [row[0], *(_NO_CELL if cell is row[0] else cell for cell in row[1:])]
+
+
+_CURRENCY = re.compile(r"^[A-Z]{3} ")
 
 
 def _texts(row: Sequence[Cell]) -> list[Cell]:
@@ -1074,6 +1045,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
         first[0].is_head
         or first[0].text.endswith(":")
         or any(map(_is_datum, first))
+        or all(is_year(row[0].text) for row in table)
         or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
         or _are_pairs(table)
     ):
@@ -1089,10 +1061,16 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
 
 
 def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
-    """Whether at least two labels of a header are cells of the next row, too, whose other cells are no values."""
+    """Whether at least two labels of a header, or that of its first column if all are marked, are cells of the next row, too.
+
+    The other cells of that row are no values.
+    """
     pairs = [(above, cell) for above, cell in zip(head, row, strict=True) if above.text]
     going = {id(cell) for above, cell in pairs if above is cell}
-    return len(going) > 1 and not any(_is_datum(cell) for above, cell in pairs if above is not cell)
+    others = [cell for above, cell in pairs if above is not cell]
+    is_corner = head[0] is row[0] is not _NO_CELL and all(cell.is_head for cell in _texts(head))
+    is_corner = is_corner and len({cell.text for cell in others}) == len(others)
+    return (is_corner or len(going) > 1) and not any(map(_is_datum, others))
 
 
 def _are_units(table: Sequence[Sequence[Cell]]) -> bool:
@@ -1120,9 +1098,13 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
         return False
     name, value = (cell.text for cell in table[0])
     has_label = is_year(value) or not _HAS_DIGIT.search(value) or _HAS_DIGIT.search(name) is not None
-    if has_label and all(_HAS_DIGIT.search(row[1].text) for row in table[1:]):
+    has_number = (
+        _HAS_DIGIT.search if _HAS_DIGIT.search(name) else _BEGINS_WITH_DIGIT.match
+    )  # "B2" is a word, "Cell 2" none
+    if has_label and all(has_number(row[1].text) for row in table[1:]):
         return False
-    return not any(cell.is_head or is_value(cell.text) for row in table for cell in row)
+    are_marked_alike = len({tuple(cell.is_head for cell in row) for row in table}) == 1  # a column in bold is no header
+    return are_marked_alike and not any(is_value(cell.text) for row in table for cell in row)
 
 
 def _is_form(table: Sequence[Sequence[Cell]]) -> bool:

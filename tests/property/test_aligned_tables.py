@@ -7,7 +7,8 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlgraph.read.tables import AlignedTable, aligned_table, tables_in, woven
+from hlgraph.read.pdf_tables import woven
+from hlgraph.read.tables import AlignedTable, aligned_table, tables_in
 
 _LABELS = ("Sales", "Cost of goods", "Rent", "Income taxes", "Net loss for the year", "Wages")
 _UPPER = ("Q1", "Three Months Ended June 30,", "As of", "Group", "Year Ended December 31,", "Region North")

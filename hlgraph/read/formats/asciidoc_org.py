@@ -103,7 +103,6 @@ _TABLE_END = re.compile(r"[|,:!]={3,}")
 _LIST_ATTRIBUTES = re.compile(r"\[[^\[\]]*\]|\[\[[^\[\]]*\]\]")
 _MACRO = re.compile(r"(include|image|video|audio|toc|ifdef|ifndef|ifeval|endif)::([^\[\]]*)\[(.*)\]")
 _SET = ("asciidoctor", "backend-html", "basebackend-html")  # attributes of a page
-_CALLED = re.compile(r"(?:link:|mailto:|xref:)?([^\s\[\],;]+?)\[([^\[\]]*)\]")
 _INLINE_MACRO = re.compile(
     r"\b(?:link:|xref:|mailto:|https?://|footnote:|kbd:|btn:|menu:|pass:|image:|stem:|latexmath:)[^\s\[\]]{0,300}\[[^\[\]]*\]"
 )
@@ -111,7 +110,6 @@ _REFERENCE = re.compile(r"<<([^<>,]*)(?:,([^<>]*))?>>")
 _LITERAL = re.compile(r"`\+([^`\n]{1,500})\+`")
 _FONT = re.compile(r"(?<![\w*_`#+])(\*\*|__|\*|_|#|\+)(?=\S)([^*_#+\n]{1,500}?)(?<=\S)\1(?!\w)")
 _CELL = re.compile(r"(?:(?:(?<=\s)|^)(?:(\d{1,4})?(?:\.(\d{1,4}))?([+*]))?[<^>.]{0,4}[aehlmsdv]?)?(?<!\\)\|")
-_ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): .*")
 
 
 class _AsciiDoc:

@@ -57,7 +57,7 @@ _MACROS = {  # that the library does not know, with the kinds of their arguments
     ),
     **dict.fromkeys(_names("citep citet parencite textcite autocite citeauthor citeyear"), "*[[{"),
     **dict.fromkeys(_names("SI qty definecolor newtheorem href hypertarget hyperlink scalebox rotatebox"), "{{"),
-    **dict.fromkeys(_names("thanks endnote marginpar footnotetext"), "[{"),
+    **dict.fromkeys(_names("thanks endnote marginpar footnotetext title author institute date"), "[{"),
     **dict.fromkeys(_names("footnotemark addlinespace"), "["),
     **dict.fromkeys(_names("opening closing encl cc ps signature"), "{"),
     "caption": "*[{",
@@ -115,6 +115,17 @@ _PLAIN = _names(
     "document center flushleft flushright quote quotation verse figure figure* table table* minipage titlepage small multicols "
     "wrapfigure wraptable subfigure subtable landscape"
 )
+_SLIDES = re.compile(r"^[^%\n]*\\documentclass(?:\[[^\]]*\])?\{beamer\}", re.MULTILINE)
+_GIVEN = r"\s*\{((?:[^{}\n]|\{[^{}\n]*\})+)\}"
+_OF_SLIDES = (  # what slides have beside a document: steps, titles of frames, columns, blocks with a title
+    (r"(\\(?:begin\{\w+\}|[a-zA-Z]+))<[^<>\n]{1,40}>", r"\1"),
+    (r"\\frame\{\s*\\titlepage\s*\}|\\titlepage\b|\\end\{(?:columns?|frame|\w*block)\}", "\n\n"),
+    (r"\\begin\{columns\}(?:\[[^\]\n]*\])?|\\(?:begin\{column\}|column\b)(?:\[\w\])?\s*\{[^{}\n]*\}", "\n\n"),
+    (rf"\\(?:begin\{{frame\}}(?:\[[^\]\n]*\])?|frametitle){_GIVEN}", r"\n\n\\section*{\1}"),
+    (r"\\begin\{frame\}(?:\[[^\]\n]*\])?", "\n\n"),
+    (rf"\\framesubtitle{_GIVEN}", r"\n\n\1\n\n"),
+    (rf"\\begin\{{\w*block\}}{_GIVEN}", r"\n\n\1: "),
+)
 _SKIPPED = _names("comment tikzpicture pgfpicture filecontents filecontents* picture")
 
 
@@ -141,6 +152,9 @@ def read_latex(origin: Origin, data: bytes, *, options: ReadOptions) -> Document
         import pylatexenc.latex2text
         import pylatexenc.latexwalker  # noqa: F401
     produced = Produced(origin, len(data), options.max_bytes)
+    if _SLIDES.search(text):
+        for markup, plain in _OF_SLIDES:
+            text = re.sub(markup, plain, text)
     text = _LINES.sub("", _numbered(_expanded(text)))
     begin = _BEGIN.search(text)
     end = text.find("\\end{document}")

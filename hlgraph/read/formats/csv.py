@@ -37,6 +37,7 @@ _DELIMITERS = ",;\t|"
 _MOST_ABOVE = 20  # lines above a header
 _FEWEST_NAMES = 3  # numbers that may be the names of columns
 _SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"]*"?')
 _LARGEST_FIELD = 2**31 - 1  # the largest C long on Windows
 
 
@@ -297,7 +298,7 @@ def _named(header: list[str], cells: list[str]) -> dict[str, str]:
 
 
 def _width(line: str) -> int:
-    return 1 + max(map(line.count, _DELIMITERS))
+    return 1 + max(map(_QUOTED.sub("", line).count, _DELIMITERS))
 
 
 def _rows_below(

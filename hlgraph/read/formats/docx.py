@@ -46,6 +46,8 @@ _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _DEEPER = re.compile(r"List (?:Bullet|Number|Continue) ([2-5])")
 _DEEPEST = 6
 _ATX = re.compile(r"(#{1,6}) ")
+_ITEM = "\u2063"  # behind each item of a list in a cell
+_ITEMS = re.compile(rf"(?<![,;:.!?]){_ITEM} (?=[^{_ITEM}]*{_ITEM})")
 _WIDEST = 64  # columns that one cell may span
 _PROPERTIES = ("author", "category", "keywords", "language", "subject")
 
@@ -273,7 +275,11 @@ class _Reader:
                 elif following is not None and _is_bold(element) and not _is_bold(following) and is_title_line(text):
                     text, is_item = title_line(text, level), False
             elif kind == "tbl":
-                text = self._table(element, beside)
+                frame = self._frame_of(element)
+                if frame:
+                    yield from chain(waiting, *map(self._framed, frame))
+                    waiting = []
+                text = "" if frame else self._table(element, beside)
             else:
                 self._embedded += kind == "altChunk"
                 continue
@@ -385,6 +391,22 @@ class _Reader:
         for identifier in list(self._comments):
             yield from self.comment(identifier)
 
+    def _frame_of(self, table: Element) -> list[Element]:
+        """The cells of a table that only places what is in it: one row, several paragraphs in a cell, no name before them."""
+        rows = [row for row in self._unwrapped(table) if local_name(row) == "tr"]
+        cells = [cell for cell in self._unwrapped(rows[0]) if local_name(cell) == "tc"] if len(rows) == 1 else []
+        texts = [
+            ["".join(part.text or "" for part in block.iter() if local_name(part) == "t") for block in cell]
+            for cell in cells
+        ]
+        shown = [[text for text in each if any(map(str.isalnum, text))] for each in texts]
+        return cells if any(len(each) > 1 for each in shown) and (len(cells) == 1 or len(shown[0]) != 1) else []
+
+    def _framed(self, cell: Element) -> Iterator[tuple[str, bool]]:
+        """The blocks of a cell. A heading is a label: what stands below the table is not its part."""
+        for text, is_item in self.blocks(cell):
+            yield (f"{text.lstrip('# ').rstrip(':')}:" if _ATX.match(text) else text), is_item
+
     def _table(self, element: Element, beside: list[tuple[str, bool]]) -> str:
         """A table as Markdown. A cell that continues the one above it has no text of its own."""
         rows: list[list[Cell]] = []
@@ -407,7 +429,7 @@ class _Reader:
                     rows[first][place] = rows[first][place]._replace(height=number - first + 1)
                 else:
                     above[at] = (number, len(cells))
-                    text = clean_title(" ".join(self._cell_texts(cell, beside)))
+                    text = clean_title(_ITEMS.sub(", ", " ".join(self._cell_texts(cell, beside))).replace(_ITEM, ""))
                     cells.append(Cell(clean(text), width, is_head=is_head or _is_bold(cell), column=at))
                 at += width
             rows.append(cells)
@@ -417,9 +439,9 @@ class _Reader:
         for element in self._unwrapped(container):
             kind = local_name(element)
             if kind == "p":
-                text = self._paragraph(element, beside)[0]
+                text, is_item = self._paragraph(element, beside)
                 if text:
-                    yield text.lstrip("# ").removeprefix("- ")
+                    yield f"{text.lstrip('# ').removeprefix('- ')}{_ITEM if is_item else ''}"
             elif kind in ("tbl", "tr", "tc"):
                 yield from self._cell_texts(element, beside)
 

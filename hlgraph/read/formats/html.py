@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from decimal import Decimal
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, given_title, marked_encoding
 from hlgraph.read.formats._blocks import count_words, is_title_line, unsaid, unsaid_warning, with_turns
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.notation import mathml, shifted
+from hlgraph.read.notation import MARKS, marked_facts, mathml, shifted, unmarked
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
 from hlgraph.records import Detail, Document, MetadataValue
@@ -33,6 +32,7 @@ _DECLARED = re.compile(
 _TITLE_PARTS = re.compile(r"\s*[|·»]\s*|\s+[–—:-]\s+")
 _FIELDS = ("author", "date", "url", "description")
 _QUOTED = re.compile(r"^((?:- )?)\\>", re.MULTILINE)
+_MARKED = re.compile(r"^(?:#+ |\||- |\d+\. )", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
@@ -134,13 +134,15 @@ def main_text(
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
-        facts = _mark_facts(tree) if "<ix:" in page and not _MARKS.search(page) else []
+        facts = marked_facts(tree) if "<ix:" in page and not MARKS.search(page) else []
+        for header in list(tree.iter("ix:header")):
+            _remove(header)
         is_plain = not is_whole and _is_plain(tree)
         if mark_quotes:
             _mark_quotes(tree)
         _free_lists(tree, is_plain=is_plain)
         _simplify(tree, produced)
-        main = next((part for find in BODY_XPATH for part in find(tree)), None)
+        main = next((part for find in BODY_XPATH for part in find(tree) if _shown(part)), None)
         if is_whole or main is None or _is_one_of_many(main):
             _make_article(tree)
         _free(tree.find("body") if main is None else main)
@@ -149,19 +151,26 @@ def main_text(
         extracted, text, lost = _extracted(tree)
         main = _main_part(tree, is_plain=is_plain) if lost and not is_whole else None
         if main is not None and _loses_much(_content(main), text):
+            for part in [
+                each
+                for each in main.iter("aside", "div", "nav", "ol", "section", "ul")
+                if _AROUND.search(each.get("class", ""))
+            ]:
+                if 2 * _shown(part) < _shown(main):
+                    _remove(part)
             _make_article(main)
             _keep_all(main)
             extracted, text, lost = _extracted(main)
     text = _QUOTED.sub(r"\1>", text) if mark_quotes else with_turns(text)
-    text, details = _unmarked(text, facts)
+    text, details = unmarked(text, facts)
     produced.add(text)
-    shown = [_MARKS.sub("", part) for part in lost] if facts else lost
+    shown = [MARKS.sub("", part) for part in lost] if facts else lost
     warnings += unsaid_warning(shown, "beside the main text ", "; --format text reads them") if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     values["author"] = values["author"].partition(" · ")[0]  # "Ada Bell · Updated"
     guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
     title = _title(guess, given_title(clean_title(clean(declared))))
-    title = _MARKS.sub("", title) if facts else title
+    title = MARKS.sub("", title) if facts else title
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
 
 
@@ -176,8 +185,8 @@ def _is_one_of_many(part: HtmlElement) -> bool:
 def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]:
     """The extraction of a page, its text, and the parts of the page that it lost.
 
-    The first way does not look beside the main part. If it loses much, the second does so, and may take all of the page without
-    its structure.
+    The first way does not look beside the main part. If it loses much, the second does so. It does not count if it takes words
+    without the headings, lists and tables that the first found.
     """
     parts = _content(tree)
     best: tuple[ExtractedPage | None, str, list[str]] = (None, "", parts)
@@ -185,7 +194,8 @@ def _extracted(tree: HtmlElement) -> tuple[ExtractedPage | None, str, list[str]]
         extracted = _extraction(deepcopy(tree), least)
         text = clean(str(extracted.text or "")).replace(_EMPTY, "").strip() if extracted else ""
         lost = unsaid(parts, text)
-        if not best[1] or count_words(lost) < count_words(best[2]):
+        is_flat = _MARKED.search(best[1]) is not None and not _MARKED.search(text)
+        if not best[1] or (count_words(lost) < count_words(best[2]) and not is_flat):
             best = extracted, _ESCAPED.sub(r"\1", text), lost
         if text and count_words(lost) <= _MOST_LOST * count_words(parts):
             break
@@ -313,7 +323,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
             element.text = f"{element.text.strip()}{_EMPTY}"
 
 
-_SIGNS = "anchorjs-link hash-link headerlink mw-cite-backlink mw-editsection noprint pilcrow user-icon"
+_SIGNS = "anchorjs-link hash-link headerlink ltx_note_mark ltx_tag_note mw-cite-backlink mw-editsection noprint pilcrow user-icon"
 _CONTROLS = " | ".join(  # for editors and readers, beside headings and references, and what Google shows around a sheet
     [
         *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _SIGNS.split()),
@@ -399,10 +409,19 @@ def _head_messages(tree: HtmlElement) -> None:
         part.attrib.clear()  # else one message is the main part
 
 
+_TAG = "(contains(@class, 'badge') or contains(@class, 'chip') or contains(@class, 'selected-value'))"
+
+
 def _show_plainly(tree: HtmlElement) -> None:
     """Show hidden sheets, keep labels apart, and make parts of the page of the items of lists that hold headings, in place."""
     for label in tree.xpath("//label[following-sibling::*[1][self::label]]"):
         label.tail = label.tail or " "
+    for note in tree.xpath("//span[contains(@class, 'ltx_note_content')]"):  # of LaTeXML, in the middle of a sentence
+        note.text = f" [{(note.text or '').lstrip()}"
+        note.append(note.makeelement("span"))
+        note[-1].text = "]"
+    for tag in tree.xpath(f"//td//span[{_TAG} and @class = following-sibling::*[1][self::span]/@class]"):
+        tag.tail = tag.tail or ", "
     for sheet in tree.xpath("//table[contains(@class, 'waffle')]/ancestor::div[@style]"):
         del sheet.attrib["style"]  # which hides it until a script shows it
     for heading in tree.xpath("//main//li//h2 | //main//li//h3 | //dt/h2 | //dt/h3"):  # of parts, not of items
@@ -437,6 +456,10 @@ def _without_signs(tree: HtmlElement) -> None:
     for table in list(tree.iter("table")):
         if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
             _remove(table)
+    for link in [
+        each for each in tree.iter("a") if not (each.tail or "").strip() and _LEADS_ON.fullmatch(_words(each))
+    ]:
+        _remove(link)
     for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
         if not any(map(str.isalnum, _words(link))) and not len(link):
             _remove(link)  # a sign for readers who want the address of the heading
@@ -463,6 +486,7 @@ def _shown(element: HtmlElement) -> int:
 
 _FEWEST_LINKS, _MOST_BESIDE = 3, 1.3  # of a table of contents: links, and letters for each letter of the links
 _HEADING = 20  # letters of its heading
+_LEADS_ON = re.compile(r"(?:more|(?:continue|keep) reading|(?:learn|read|see|show) (?:more|all))\W*", re.IGNORECASE)
 _BRACKETED = re.compile(r"(?:\[[^\[\]]{1,20}\]\s*){2,20}")
 _BROKEN = re.compile(r"[ \t]*\n\s*")
 
@@ -607,7 +631,7 @@ def _remove(element: HtmlElement) -> None:
 
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
-    if tag == "button" and element.get("aria-expanded") and not any(map(_is_outside, element.iterancestors())):
+    if tag == "button" and _opens(element) and not any(map(_is_outside, element.iterancestors())):
         tag = element.tag = "h4"
         for each in [*element.itersiblings()][:1]:  # the part that it opens
             each.attrib.clear()
@@ -636,6 +660,13 @@ def _simplify_one(element: HtmlElement) -> None:
         element.tag = "del"
     elif is_free:
         element.tag = _STRIPPED
+
+
+def _opens(button: HtmlElement) -> bool:
+    """Whether a button opens the part below it: it says so, or it is a question or of an accordion, with words below it."""
+    is_named = _words(button).endswith("?") or "accordion" in button.get("class", "")
+    part = next(button.itersiblings("div", "section"), None) if is_named else None
+    return bool(button.get("aria-expanded")) or (part is not None and bool(_words(part)))
 
 
 def _is_outside(part: HtmlElement) -> bool:
@@ -761,6 +792,7 @@ _BESIDE = re.compile(
     r"|share|sidebar|social|teaser|widget)(?![a-z])",
     re.IGNORECASE,
 )
+_AROUND = re.compile(r"(?<![a-z])(?:breadcrumbs?|related|share|sidebar)(?![a-z])", re.IGNORECASE)
 _SHED = re.compile(
     r"(?<![a-z])(?:ad|ads|advert\w*|author|byline|consent|criteo|dfp\w*|hidden|hide|modal|newsletter|noprint|outbrain|pager|pagination"
     r"|paywall|popup|premium|print|promoted|recommend\w*|reply|sponsor\w*|subscri\w+|taboola|tags?|timestamp|toc|toolbox|tooltip|viral)"
@@ -920,7 +952,8 @@ def _reshape(tree: HtmlElement) -> None:
     for child in tree.xpath("//div[@class='sidebar']/*[self::div or self::p][contains(@class, 'title')]"):
         child.getparent().attrib.pop("class", None)  # of DocBook, between paragraphs
     for table in list(tree.iter("table")):
-        if _is_frame(table):
+        _list_rows(table)
+        if table.getparent() is not None and _is_frame(table):
             for each in (table, *_own(table)):
                 each.tag = "div"
     for entries in list(tree.iter("ol", "ul")):
@@ -992,6 +1025,29 @@ def _is_frame(table: HtmlElement) -> bool:
     return not is_listed and any(_holds_parts(cell) for cell in cells)
 
 
+def _list_rows(table: HtmlElement) -> None:
+    """Make a list of a table whose rows are the mark of an item and its text, in place; tables below each other are one list."""
+    rows = [[each for each in row if each.tag in ("td", "th")] for row in _own(table) if row.tag == "tr"]
+    if not rows or not all(len(row) == 2 and _ITEM_MARK.fullmatch(_words(row[0])) for row in rows):
+        return
+    above = table.getprevious()
+    is_more = above is not None and above.tag == "ul" and above.get("class") == _STRIPPED
+    entries = above if is_more else table.makeelement("ul", {"class": _STRIPPED})
+    if not is_more:
+        table.addprevious(entries)
+    for mark, entry in rows:
+        first = next((each for each in entry.iter() if (each.text or "").strip()), entry)
+        shown = f"{_words(mark)} " if any(map(str.isalnum, _words(mark))) else ""
+        first.text = f"{shown}{(first.text or '').lstrip()}"
+        entry.tag, entry.tail = "li", None
+        entry.attrib.clear()
+        entries.append(entry)
+    _remove(table)
+
+
+_ITEM_MARK = re.compile(r"\(?(?:\d{1,3}|[a-z]{1,2}|[ivxl]{1,6})[.)]|[-•–—]")
+
+
 def _holds_parts(cell: HtmlElement) -> bool:
     box = cell
     while len(box) == 1 and box[0].tag in ("center", "div") and not (box.text or "").strip():
@@ -1025,94 +1081,6 @@ def _nest(entries: HtmlElement) -> None:
 def _level(entries: HtmlElement) -> int | None:
     match = _LIST_LEVEL.search(str(entries.get("class", "")))
     return int(match[1]) if match else None
-
-
-# Inline XBRL: what a filing says of its numbers without showing it.
-
-
-_MARKS = re.compile("[\u2801-\u28ff]{2}")  # Braille, which stands behind numbers while the page is extracted
-_MARK, _BASE = 0x2801, 255
-_MOST_FACTS = _BASE**2
-_COMMA, _ZERO = ("commadecimal", "dotcomma"), ("zero", "dash")  # parts of names of formats
-
-
-def _mark_facts(tree: HtmlElement) -> list[tuple[str, str]]:
-    """Put a mark behind each number that is a fact, and take the hidden header of a filing away.
-
-    Returns
-    -------
-    list
-        For each mark, in their order: the number as it is shown, and what it stands for, such as
-        ``1,234 is us-gaap:Revenues 1,234,000,000 USD, 2025-01-01 to 2025-12-31``.
-
-    References
-    ----------
-    XBRL International, Inline XBRL 1.1, "ix:nonFraction".
-    """
-    contexts = {str(each.get("id")): _period(each) for each in tree.iter("xbrli:context")}
-    units = {str(each.get("id")): _unit(each) for each in tree.iter("xbrli:unit")}
-    facts: list[tuple[str, str]] = []
-    for element in list(tree.iter("ix:nonfraction"))[:_MOST_FACTS]:
-        shown = _MARKS.sub("", _words(element))
-        about = (_value(element, shown), units.get(str(element.get("unitref")), ""))
-        value = " ".join(filter(None, (str(element.get("name", "")), *about)))
-        if not shown or any(each.tag == "ix:header" for each in element.iterancestors()):
-            continue
-        value = ", ".join(filter(None, (value, contexts.get(str(element.get("contextref"))))))
-        facts.append((shown, f"{shown} is {value}"))
-        mark = "".join(chr(_MARK + digit) for digit in divmod(len(facts) - 1, _BASE))
-        if len(element):
-            element[-1].tail = f"{(element[-1].tail or '').rstrip()}{mark}"
-        else:
-            element.text = f"{(element.text or '').rstrip()}{mark}"
-    for header in list(tree.iter("ix:header")):
-        _remove(header)
-    return facts
-
-
-def _period(context: HtmlElement) -> str:
-    """The time of a fact, and the members of dimensions that it is about."""
-    dates = [_words(each) for name in ("startdate", "enddate", "instant") for each in context.iter(f"xbrli:{name}")]
-    members = [_words(each) for each in context.iter("xbrldi:explicitmember", "xbrldi:typedmember")]
-    return ", ".join(filter(None, (" to ".join(dates), *members)))
-
-
-def _unit(unit: HtmlElement) -> str:
-    names = [_words(each).rpartition(":")[2] for each in unit.iter("xbrli:measure")]
-    return "/".join(name for name in names if name != "pure")
-
-
-def _value(element: HtmlElement, shown: str) -> str:
-    """The number of a fact with its scale and its sign; empty if its format is not known."""
-    form = re.sub(r"[^a-z]", "", str(element.get("format", "")).lower().rpartition(":")[2])
-    digits = re.sub(r"[\s\u00a0']", "", shown)
-    if any(part in form for part in _COMMA):
-        digits = digits.replace(".", "").replace(",", ".")
-    elif any(part in form for part in _ZERO) and "dec" not in form:
-        digits = "0"
-    else:
-        digits = digits.replace(",", "")
-    scale = str(element.get("scale") or "0")
-    if not re.fullmatch(r"\d{1,30}(?:\.\d{1,30})?", digits) or not re.fullmatch(r"[-+]?\d{1,2}", scale):
-        return ""
-    number = Decimal(digits).scaleb(int(scale)) * (-1 if element.get("sign") == "-" else 1)
-    return f"{number:,f}".rstrip("0").rstrip(".") if "." in f"{number:f}" else f"{number:,f}"
-
-
-def _unmarked(text: str, facts: Sequence[tuple[str, str]]) -> tuple[str, tuple[Detail, ...]]:
-    """The text without marks, and what the marks stand for."""
-    parts: list[str] = []
-    details: list[Detail] = []
-    at = size = 0
-    for mark in _MARKS.finditer(text) if facts else ():
-        parts.append(text[at : mark.start()])
-        size += mark.start() - at
-        at = mark.end()
-        number = (ord(mark[0][0]) - _MARK) * _BASE + ord(mark[0][1]) - _MARK
-        if number < len(facts):
-            shown, detail = facts[number]
-            details.append(Detail(max(0, size - len(shown)), size, detail))
-    return "".join([*parts, text[at:]]), tuple(sorted(details))
 
 
 def declared_encoding(data: bytes) -> str | None:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 100
 _MOST_NAMED = 10
+_MANY = 1_000  # rows that are compared with what stands beside them
 _AS_TEXT = "if it is plain text or a template, add --format text"
 
 
@@ -161,8 +162,9 @@ def read_values(
     """One document per object of a list, or one table of all of them if none has a text.
 
     A top-level object is one row. If it has no text column and exactly one of its values is a list of objects, that list
-    holds the rows, and the other values with their names stand above the table of these; without such a list it is a table of
-    its values and their names, and the objects of lists are numbered. A list without an object is a list of items. Each
+    holds the rows, unless these are texts and the other values say more. The other values with their names stand above the table.
+    Several lists in JSON are tables below their names. Without such a list it is a table of its values and their names, and the
+    objects of lists are numbered. A list without an object is a list of items. Each
     document of a YAML file is read by itself, unless each is a row: an object of plain values, or one with a text.
 
     Parameters
@@ -304,6 +306,17 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
         and not mapping.has_text(value)
     ):
         alone, has_values = _names_alone(value)
+        lists = [
+            name
+            for name, entry in value.items()
+            if isinstance(entry, list) and _are_objects(entry) and any(len(each) > 1 for each in entry)
+        ]
+        if len(lists) > 1 and not whole.are_settings:
+            with suppress(ReadError):  # too many cells: each value with its path
+                yield _text_document(
+                    origin, [*above, *_tables_of(value, lists, Produced(origin, 0, 0))], whole.warnings
+                )
+                return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
             yield _text_document(origin, above, whole.warnings)
@@ -368,7 +381,10 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
         return value
     if isinstance(value, dict) and not mapping.has_text(value):
         lists = [entry for entry in value.values() if isinstance(entry, list) and any(entry) and _are_objects(entry)]
-        if len(lists) == 1:
+        # A recipe with a name and ingredients is more than its steps, which would be documents without them.
+        others = [entry for entry in value.values() if len(lists) != 1 or entry is not lists[0]]
+        has_texts = len(lists) == 1 and mapping.is_table(()) and any(map(mapping.has_text, lists[0]))
+        if len(lists) == 1 and not (has_texts and len(str(others)) > len(str(lists[0][:_MANY]))):
             return lists[0]
     return [value]
 
@@ -843,17 +859,20 @@ class _TomlPlaces:
 
 _ABOUT_FILE = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "dtd-version"))
 _MARKUP = re.compile(r"<[a-zA-Z!/][^<>]*>")
+_ENTITY = re.compile(r"&(?:#\d+|[a-z]+);")
 _BREAKING = re.compile(
     r"<(?!/?(?:a|abbr|b|code|del|em|font|i|ins|mark|s|small|span|strong|su[bp]|u)\b)[a-zA-Z!/][^<>]*>"
 )
 _TITLED = ("title", "name", "label")
+_KINDS_OF_TEXT = tuple(("type", kind) for kind in ("text", "html", "xhtml"))
+_FEEDS, _ENTRIES = ("feed", "channel"), ("entry", "item")
 
 
 def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Iterator[Document | ReadFailure]:
     """The values of an XML file as those of JSON: elements and attributes are names, and elements of one name are a list.
 
     An element with words between its elements is one text. An outline (OPML) is a list. A title that the file has is that of the
-    document.
+    document. Of an export of MediaWiki each page is a document, in its last version.
 
     Parameters
     ----------
@@ -870,6 +889,9 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     """
     data = read_bounded(origin, stream, limit=options.max_bytes)
     root = parsed(origin, data, extra="xml")
+    if tag_of(root) == "mediawiki":
+        yield from _wiki_pages(origin, root, options)
+        return
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
     remarks, unread = _Comments(), Unread(["encoded data"] * len(root.findall(".//*[@encoding='base64']")))
     for text in (str(node.text or "") for node in nodes if not isinstance(node.tag, str)):
@@ -896,9 +918,32 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     head = value.get("head")
     named = {**head, **value} if isinstance(head, dict) else value
     title = next((clean_title(str(named[name])) for name in _TITLED if isinstance(named.get(name), str)), "")
+    is_feed = tag_of(root) in ("feed", "rss", "RDF")
     for result in results:
-        is_whole = isinstance(result, Document) and title and result.title == stem
-        yield replace(result, title=title) if isinstance(result, Document) and is_whole else result
+        if not isinstance(result, Document) or not title:
+            yield result
+        elif result.title == stem:
+            yield replace(result, title=title)
+        else:
+            yield replace(result, metadata={**result.metadata, "feed": title}) if is_feed else result
+
+
+def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator[Document | ReadFailure]:
+    """The pages of an export of MediaWiki that lead to no other one."""
+    from hlgraph.read.formats.wikitext import read_wikitext
+
+    for number, page in enumerate(children(root, "page"), 1):
+        texts = [str(each.text or "") for each in page.iter("{*}text")]
+        if children(page, "redirect") or not any(map(str.strip, texts)):
+            continue
+        title = clean_title("".join(str(each.text or "") for each in children(page, "title")))
+        place = Origin(f"{origin.uri}#{number}", origin.name)
+        try:
+            document = read_wikitext(place, texts[-1].encode(), options=replace(options, encoding="utf-8"))
+        except ReadError as error:
+            yield ReadFailure(place.uri, error)
+        else:
+            yield replace(document, title=title or document.title)
 
 
 def _value_of(element: Element) -> dict[str, object]:
@@ -908,11 +953,17 @@ def _value_of(element: Element) -> dict[str, object]:
         return value
     names = (str(name).rpartition("}")[2] for name in element.attrib)
     value |= {
-        name: str(given) for name, given in zip(names, element.attrib.values(), strict=True) if name not in _ABOUT_FILE
+        name: str(given)
+        for name, given in zip(names, element.attrib.values(), strict=True)
+        if name not in _ABOUT_FILE and (name, given) not in _KINDS_OF_TEXT
     }
-    inner = [child for child in element if tag_of(child)]
+    inner = [child for child in element if tag_of(child)] if element.get("type") != "xhtml" else []
     has_words = any((child.tail or "").strip() for child in element)
     text = "".join(map(str, element.itertext())) if has_words or not inner else element.text or ""
+    if element.get("type") == "xhtml":
+        from lxml.etree import tostring
+
+        text = str(tostring(element, encoding="unicode", with_tail=False))
     if text.strip():
         value[""] = _without_markup(text)
     for child in () if has_words else inner:
@@ -920,6 +971,9 @@ def _value_of(element: Element) -> dict[str, object]:
         own = own.get("", "") if isinstance(own, dict) and own.keys() <= {""} else own
         name = "content" if tag_of(child) == "encoded" else tag_of(child)  # as feeds name the text of an entry
         _add_option(value, name, own)
+    for name in _ENTRIES if tag_of(element) in _FEEDS else ():
+        if isinstance(value.get(name), dict):  # a feed with one entry has a list, too
+            value[name] = [value[name]]
     return value
 
 
@@ -941,7 +995,7 @@ def _tables_of(value: Any, names: Collection[str], produced: Produced) -> Iterat
 
 def _without_markup(text: str) -> str:
     """A text on one line, without the HTML that feeds write into it."""
-    if _MARKUP.search(text):
+    if _MARKUP.search(text) or _ENTITY.search(text):
         from lxml import html
 
         text = "".join(

@@ -22,6 +22,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.markdown import with_definitions, with_drawn_tables
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
+from hlgraph.read.tables import table_markdown, tables_in
 from hlgraph.records import PAGE_BREAK, Detail, Document, MetadataValue
 from hlgraph.text import BlockKind, blocks, canonical_time, plain
 
@@ -53,6 +54,8 @@ _BEGINNING, _MOST_ABOVE = 4000, 12  # characters, and blocks above the title
 _CENTRED, _LONGEST_TITLE = 8, 120  # blanks before a title, and its characters
 _PART = re.compile(r"\d|§|[A-Z][a-z]+ \d")
 _CLIPPING = re.compile(r"^(\S[^\n]*)\n- ([^\n|]*\|[^\n]*)\n\n?([^\n]*)\n={10}$\n?", re.MULTILINE)  # of a Kindle
+_SECTION = re.compile(r"^([A-Z][A-Z /-]{2,59})$(?=\n[ \t]+\S)", re.MULTILINE)  # of a printed manual page: "OPTIONS"
+_FEWEST_SECTIONS = 3
 _HEAD = 400  # characters of a line that are searched for its instant and its level
 _LEAST_STARTS = 0.1  # share of the lines that begin at the margin
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "asctime", "eventTime")
@@ -87,8 +90,12 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text = f"# {clean_title(origin.stem)}\n\n{text}" if count else text
     if "\u200e[" in text:  # marks of direction in a chat of WhatsApp
         text = text.replace("\u200e", "")
-    text = with_turns(with_definitions(with_drawn_tables(_with_bullets(_without_pages(text)))))
-    return Document(origin.uri, text, _title(text) or clean_title(origin.stem), warnings=warnings)
+    text = _with_aligned_tables(with_drawn_tables(_with_bullets(_without_pages(text))))
+    text = with_turns(with_definitions(text))
+    title = _title(text) or clean_title(origin.stem)
+    if len(_SECTION.findall(text)) >= _FEWEST_SECTIONS:
+        text = _SECTION.sub(r"## \1\n", text)
+    return Document(origin.uri, text, title, warnings=warnings)
 
 
 def _without_pages(text: str) -> str:
@@ -101,6 +108,40 @@ def _without_pages(text: str) -> str:
     from hlgraph.read.print_order import without_running_lines
 
     return f"\n{PAGE_BREAK}\n".join(without_running_lines([page.rstrip() for page in pages if page.strip()]))
+
+
+_MOST_LINES = 200  # of a paragraph with tables
+_PARAGRAPH = re.compile(r"(?:^[ \t]*+\S[^\n]*+(?:\n|\Z)){3,}", re.MULTILINE)
+
+
+def _with_aligned_tables(text: str) -> str:
+    """A text whose tables of numbers under labels, aligned with spaces, are those of Markdown; fenced code stays as it is.
+
+    Examples
+    --------
+    >>> print(_with_aligned_tables("Figures:\\n          2023   2024\\nShips      295    302\\nCranes      12     14"))
+    Figures:
+    <BLANKLINE>
+    |  | 2023 | 2024 |
+    | --- | --- | --- |
+    | Ships | 295 | 302 |
+    | Cranes | 12 | 14 |
+    """
+    if "```" in text or "~~~" in text:
+        return text
+
+    def woven(match: re.Match[str]) -> str:
+        if "  " not in match[0]:
+            return match[0]
+        lines = match[0].rstrip("\n").split("\n")
+        has_columns = "|" not in match[0] and len(lines) <= _MOST_LINES
+        tables = [each for each in tables_in(lines) if each.is_certain] if has_columns else []
+        for each in reversed(tables):
+            below = lines[each.first + each.size :]
+            lines[each.first :] = ["", table_markdown(each), *([""] if below else []), *below]
+        return "\n".join(lines).strip("\n") + "\n" * match[0].endswith("\n") if tables else match[0]
+
+    return _PARAGRAPH.sub(woven, text)
 
 
 _INDENT = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError, needs_extra
@@ -25,7 +25,7 @@ from hlgraph.read.print_order import (
     with_own_numbers,
     without_running_lines,
 )
-from hlgraph.read.tables import has_short_lines, may_have_table
+from hlgraph.read.tables import is_value
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ _NO_HEADING = re.compile(r"^(?=#{1,6}[ \t])", re.MULTILINE)
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
+_MOST_SHORT, _SHORT = 3, 30  # lines below each other that may be rows of a table; characters of such a line
+_LEAST_VALUES, _LONGEST_LABEL = 2, 80
+_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-–$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
 _MEND = "repair it, e.g. with qpdf"
 
 
@@ -183,6 +186,24 @@ def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -
     return count
 
 
+def _may_have_table(text: str) -> bool:
+    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers."""
+    matching = (
+        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
+    )
+    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
+
+
+def _has_short_lines(text: str) -> bool:
+    """Whether a text has three short lines below each other, which may be the rows of a table of words."""
+    count = 0
+    for line in text.splitlines():
+        count = count + 1 if len(line) <= _SHORT else 0
+        if count == _MOST_SHORT:
+            return True
+    return False
+
+
 def _page(texts: PageTexts, index: int) -> str:
     """The text of a page, with its tables as Markdown."""
     text = texts.plain(index)
@@ -192,8 +213,8 @@ def _page(texts: PageTexts, index: int) -> str:
         text = texts.in_reading_order(index, text)
     if markdown := texts.with_ruled_tables(index, text):
         return markdown
-    has_numbers = may_have_table(text)
-    if has_rtl(text) or not (has_numbers or has_short_lines(text)):
+    has_numbers = _may_have_table(text)
+    if has_rtl(text) or not (has_numbers or _has_short_lines(text)):
         return text
     laid_out = ""
     with tolerated():

@@ -562,3 +562,38 @@ def test_a_row_of_the_style_table_heading_is_a_header(tmp_path: Path) -> None:
             cell.text = text
             cell.paragraphs[0].style = style if row[0] == "Item" else None
     assert text_of(tmp_path / "a.docx", word).splitlines()[0] == "| Item | 1–99 | 100+ |"
+
+
+def test_a_table_of_one_row_with_several_paragraphs_in_a_cell_places_them(tmp_path: Path) -> None:
+    word = docx.Document()
+    left, right = word.add_table(rows=1, cols=2).rows[0].cells
+    left.paragraphs[0].add_run("Ingredients").bold = True
+    left.add_paragraph("12 plums", style="List Bullet")
+    left.add_paragraph("60 g butter", style="List Bullet")
+    right.text = "Boil them."
+    word.add_paragraph("They freeze well.")
+    found = text_of(tmp_path / "a.docx", word)
+    assert found == "Ingredients:\n\n- 12 plums\n- 60 g butter\n\nBoil them.\n\nThey freeze well."
+    warning = docx.Document()
+    sign, words = warning.add_table(rows=1, cols=2).rows[0].cells
+    sign.text, words.text = "⚠", "WARNING"
+    words.add_paragraph("It is hot.")
+    assert text_of(tmp_path / "b.docx", warning) == "⚠\n\nWARNING\n\nIt is hot."
+
+
+def test_a_table_of_one_row_with_short_cells_is_a_row(tmp_path: Path) -> None:
+    word = docx.Document()
+    table = word.add_table(rows=1, cols=2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Weight", "12 kg"
+    table.cell(0, 1).add_paragraph("without oil")
+    assert text_of(tmp_path / "a.docx", word).endswith("| Weight | 12 kg without oil |")
+
+
+def test_items_in_a_cell_stay_apart(tmp_path: Path) -> None:
+    word = docx.Document()
+    table = word.add_table(rows=2, cols=2)
+    table.cell(0, 0).text, table.cell(0, 1).text, table.cell(1, 0).text = "Part", "Holds", "Box"
+    for text in ("two keys", "one lamp;", "a rope"):
+        table.cell(1, 1).add_paragraph(text, style="List Bullet")
+    table.cell(1, 1).add_paragraph("Keep it dry.")
+    assert "| Box | two keys, one lamp; a rope Keep it dry. |" in text_of(tmp_path / "a.docx", word)

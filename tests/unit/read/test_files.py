@@ -583,3 +583,33 @@ def test_a_first_line_in_capitals_titles_a_text_and_no_paragraph_with_a_sign_doe
 )
 def test_the_id_in_the_name_of_an_export_is_no_part_of_the_title(tmp_path: Path, name: str, title: str) -> None:
     assert document(given(tmp_path / name, b"Name,Score\nOrsa,8\n")).title == title
+
+
+def test_aligned_numbers_below_labels_are_a_table_in_plain_text(tmp_path: Path) -> None:
+    table = "              2024     2025\nTimber       1,700    1,900\nShips        2,950    3,020"
+    found = document(given(tmp_path / "a.txt", f"Key figures\n\n{table}\n\nThe end.\n".encode()))
+    assert "|  | 2024 | 2025 |\n| --- | --- | --- |\n| Timber | 1,700 | 1,900 |" in found.text
+    assert found.text.endswith("| Ships | 2,950 | 3,020 |\n\nThe end.\n")
+    for kept in (f"```\n{table}\n```\n", "Ada owes   5    7\nBo owes    6    8\nand    that is all\n"):
+        assert document(given(tmp_path / "b.txt", kept.encode())).text == kept
+
+
+@pytest.mark.parametrize("part", ["long line, ", "A\n", "A  1\n", "      "])
+def test_a_plain_text_is_read_in_linear_time(tmp_path: Path, part: str) -> None:
+    def work(size: int) -> Document:
+        return document(given(tmp_path / "a.txt", f"Some words.\n\n{part * size}\n\nThe end.\n".encode()))
+
+    assert_linear(work, 2_000, times=8, slack=2.5)
+
+
+def test_sections_of_a_printed_manual_page_are_headings(tmp_path: Path) -> None:
+    page = "TIDE(1)      Manual      TIDE(1)\n\nNAME\n     tide - levels\n\nEXIT STATUS\n     0    good\n\nFILES\n     /etc/tide\n"
+    found = document(given(tmp_path / "tide.txt", page.encode()))
+    assert [line for line in found.text.splitlines() if line.startswith("#")] == [
+        "## NAME",
+        "## EXIT STATUS",
+        "## FILES",
+    ]
+    assert found.title == "tide"
+    letter = "DEAR ADA\n   come soon.\n\nYOURS\n   Bo\n"
+    assert document(given(tmp_path / "a.txt", letter.encode())).text == letter

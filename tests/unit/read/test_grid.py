@@ -92,6 +92,24 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert grid("Column 1 | Column 2", "Cell 1 | Cell 2").head == ["Column 1", "Column 2"]
     assert grid("Salary | E6, from 2,700 euros", "Hours | 20 a week", "Start | 1 October 2024").head == ["", ""]
     assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
+    assert grid("German | native", "Danish | B2").rows == [["German", "native"], ["Danish", "B2"]]
+    assert grid("Part | Length", "Seal | 12 m").head == ["Part", "Length"]
+
+
+def test_a_column_of_years_or_one_in_bold_has_no_header() -> None:
+    studies = grid("2017 | MSc Hydrology | Sarn", "2014 | BSc Geography | Helm")
+    assert studies.rows == [["2017", "MSc Hydrology", "Sarn"], ["2014", "BSc Geography", "Helm"]]
+    assert grid("2017 | 2018", "Hub | Rim").head == ["2017", "2018"]
+    texts = [("Danish", "native"), ("English", "fluent")]
+    rows = [[Cell(name), Cell(level, is_head=True)] for name, level in texts]
+    assert Grid(rows, produced=Produced(Origin("file:///a"), 1, 100)).rows == [[*row] for row in texts]
+
+
+def test_a_name_over_several_columns_before_values_stands_in_the_first() -> None:
+    table = grid("Item | Size | Price | Sum", "Tile | 2 m | 1.10 | 4.40", "Freight>3 | €8.00", "Total>2 |  | EUR 12.40")
+    assert table.rows[1:] == [["Freight", "", "", "€8.00"], ["Total", "", "", "EUR 12.40"]]
+    plan = grid("Mon | Tue | Wed", "Maths>2 | Art", "Latin | Art | Music")
+    assert plan.rows[0] == ["Maths", "Maths", "Art"]  # a text of each column
 
 
 def test_a_line_over_both_columns_makes_the_first_pair_no_header() -> None:
@@ -164,6 +182,7 @@ def test_a_bar_in_a_cell_is_escaped() -> None:
         (["Item 2024 . 2025", "Cash 3 . 4", "Debt 5"], 1),  # a blank column beside values parts one table
         (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
         (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
+        (["Pay Sum . Tax Sum", "Basic 3 . Income 4", "Travel 5 . Pension 6"], 2),  # one label on both sides
     ],
 )
 def test_a_blank_column_parts_two_tables_of_a_sheet_if_one_is_longer(rows: list[str], count: int) -> None:
@@ -247,6 +266,13 @@ def test_a_header_has_as_many_rows_as_its_labels_are_high() -> None:
     assert len(table.rows) == 3
     table = grid("North^2 | Hub | May^2", "7", "South | Rim | June")
     assert table.rows[0] == ["North", "7", "May"]  # a value is no label
+    assert grid("Nurse^2 | Mon | Tue", "1 June | 2 June", "Ada | E | N", heads=1).head == [
+        "Nurse",
+        "Mon 1 June",
+        "Tue 2 June",
+    ]
+    assert grid("North^2 | Hub | May", "Rim | June", "South | Rim | July").head == ["North", "Hub", "May"]
+    assert grid("Zone^2 | Hub | Rim", "open | open", "South | open | shut", heads=1).head == ["Zone", "Hub", "Rim"]
 
 
 def sheet(*rows: str) -> str:

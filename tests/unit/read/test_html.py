@@ -650,6 +650,36 @@ LONG = f"<p>{PARAGRAPH}</p>"
             "<div style='display:none'><p>Nothing at all.</p></div></div>",
             ["#### Does it cost?", "Nothing at all."],
         ),
+        (
+            "<h2>Help</h2><p>Ask us.</p><div><button class=q>Is it hot?</button><div><p>No.</p></div></div>"
+            "<button class=accordion>Seals</button><div class=panel><p>They last.</p></div>",
+            ["#### Is it hot?", "No.", "#### Seals", "They last."],
+        ),
+        (
+            "<table><tr><th>Tags</th><td><span class='chip a'>red</span><span class='chip a'>wet</span></td></tr>"
+            "<tr><th>Code</th><td><span class=k>ab</span><span class=k>cd</span></td></tr></table>",
+            ["| Tags | red, wet |", "| Code | abcd |"],
+        ),
+        (
+            "<p>It does not apply to:</p><table><tr><td>(a)</td><td><p>old pumps;</p></td></tr></table>"
+            "<table><tbody><tr><td>(b)</td><td><p>pumps of:</p><table><tr><td>(i)</td><td>lead</td></tr></table></td></tr></tbody>"
+            "</table><p>It begins in May.</p>",
+            ["- (a) old pumps;", "- (b) pumps of:", "- (i) lead", "It begins in May."],
+        ),
+        (
+            "<p>Wash:</p><table><tr><td>•</td><td>red pumps</td></tr><tr><td>•</td><td>rings</td></tr></table>",
+            ["- red pumps", "- rings"],
+        ),
+        ("<table><tr><td>1</td><td>lead</td></tr><tr><td>2</td><td>tin</td></tr></table>", ["| 1 | lead |"]),
+        (
+            "<p>Forel<span class=ltx_note><sup class=ltx_note_mark>1</sup><span class=ltx_note_outer><span class=ltx_note_content>"
+            "<sup class=ltx_note_mark>1</sup><span class=ltx_tag_note>1</span>In 1876.</span></span></span> said so.</p>",
+            ["Forel [In 1876.] said so."],
+        ),
+        (
+            "<p>It rains. <a href=/a>Read more »</a></p><p>See <a href=/b>more pumps</a>.</p>",
+            ["It rains.", "See more pumps."],
+        ),
     ],
 )
 def test_names_parts_and_answers_of_pages_keep_their_words_apart(tmp_path: Path, body: str, lines: list[str]) -> None:
@@ -657,6 +687,37 @@ def test_names_parts_and_answers_of_pages_keep_their_words_apart(tmp_path: Path,
     assert isinstance(found, Document)
     shown = [line.strip() for line in found.text.splitlines()]
     assert [line for line in lines if line not in shown] == []
+
+
+def test_an_empty_part_is_not_the_main_one(tmp_path: Path) -> None:
+    """Doxygen writes it where a script puts the menu."""
+    body = "<div><h2>Details</h2><div><p>Reads the level.</p></div><h2>level()</h2><p>The mean.</p></div>"
+    found = only(tmp_path / "p.html", f"<html><body><div><div id='main-nav'></div></div>{body}</body></html>")
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == ["## Details", "Reads the level.", "## level()", "The mean."]
+
+
+def test_a_short_article_beside_menus_keeps_its_structure(tmp_path: Path) -> None:
+    steps = "<p>You need:</p><ol><li>a key</li><li>a lamp</li></ol><p>Turn the wheel until no water runs.</p>"
+    steps += "<table><tr><th>Part</th><th>Price</th></tr><tr><td>Seal</td>"
+    links = "".join(f"<li><span>{name}</span></li>" for name in ("Pumps of home", "Seals and rings"))
+    around = f"<ol class='breadcrumbs'>{links}</ol><aside class='article-sidebar'><h3>In this section</h3><ul>{links}</ul></aside>"
+    article = f"<article><h1>How to close a pump</h1><div class='article-content'>{steps}<td>3.50</td></tr></table></div></article>"
+    found = only(tmp_path / "p.html", f"<html><body><main>{around}{article}</main></body></html>")
+    assert isinstance(found, Document)
+    lines = [line.strip() for line in found.text.splitlines() if line.strip()]
+    wanted = [
+        "# How to close a pump",
+        "You need:",
+        "1. a key",
+        "2. a lamp",
+        "Turn the wheel until no water runs.",
+        "| Part | Price |",
+        "|---|---|",
+        "| Seal | 3.50 |",
+    ]
+    assert [line for line in lines if line not in wanted] == []
+    assert lines[-7:] == wanted[1:]
 
 
 def test_bookmarks_stand_below_their_folders(tmp_path: Path) -> None:

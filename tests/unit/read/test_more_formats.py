@@ -1117,6 +1117,47 @@ def test_a_slide_without_a_title_is_not_under_the_title_of_the_one_before(tmp_pa
     ]
 
 
+SLIDES = r"""\documentclass[12pt]{beamer}
+\title[Short]{Dredging in \emph{2026}}
+\begin{document}
+\frame{\titlepage}
+\begin{frame}[t]{Why we \textbf{dredge}}
+\begin{itemize}
+\item<1-> Mud rises.
+\item<2-> Ships do not.
+\end{itemize}
+\end{frame}
+\begin{frame}
+\frametitle{Costs}
+\framesubtitle{Paid by us}
+\begin{columns}[T]
+\column{0.5\textwidth} It costs \alert<2>{9} euros.
+\begin{column}{5cm}
+\begin{alertblock}<3>{Basin 3}
+It is not dredged.
+\end{alertblock}
+\end{column}
+\end{columns}
+\end{frame}
+\end{document}
+"""
+
+
+def test_slides_in_latex_have_titles_without_steps_and_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text(SLIDES)
+    [found] = documents(tmp_path / "a.tex")
+    assert found.title == "Dredging in 2026"
+    assert found.text.split("\n\n") == [
+        "# Dredging in 2026",
+        "## Why we dredge",
+        "- Mud rises.\n- Ships do not.",
+        "## Costs",
+        "Paid by us",
+        "It costs 9 euros.",
+        "Basin 3: It is not dredged.",
+    ]
+
+
 def test_the_names_of_the_programs_of_tex_are_words(tmp_path: Path) -> None:
     source = "\\documentclass{article}\\begin{document}We use \\LaTeX{} and \\LaTeX\\ with \\BibTeX, not \\LaTeXe.\\end{document}"
     [document] = documents(given(tmp_path, "latex", source))

@@ -1018,8 +1018,121 @@ def test_a_bold_header_above_numbers_that_are_flush_at_their_ends_names_all_rows
     (tmp_path / "a.pdf").write_bytes(out.getvalue())
     [found] = read([str(tmp_path / "a.pdf")])
     assert isinstance(found, Document)
-    assert found.text.splitlines()[0] == "| Date Description | Debit | Credit | Balance |"
-    assert found.text.splitlines()[-1] == "| 15.03. Salary |  | 2,310.00 | 2,870.00 |"
+    assert found.text.splitlines()[0] == "| Date | Description | Debit | Credit | Balance |"
+    assert found.text.splitlines()[-1] == "| 15.03. | Salary |  | 2,310.00 | 2,870.00 |"
+
+
+def below_bold(path: Path, *lines: Sequence[tuple[float, str]], bold: Sequence[int] = (0,)) -> list[str]:
+    """The lines of a page whose words begin at places, end there if they begin with ``>``, or are centred there if with ``^``."""
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    for number, line in enumerate(lines):
+        page.setFont("Helvetica-Bold" if number in bold else "Helvetica", 10)
+        for x, words in line:
+            draw = {">": page.drawRightString, "^": page.drawCentredString}.get(words[0], page.drawString)
+            draw(x, 730 - 16 * number, words.lstrip(">^"))
+    page.save()
+    found = only(path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    return [line for line in found.text.splitlines() if line and "---" not in line]
+
+
+def test_rows_below_a_bold_header_have_sections_signs_and_lines_that_go_on(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Test"), (190, "Result"), (270, "Unit"), (370, "Range")),
+        ((50, "Salts"),),
+        ((50, "Sodium"), (190, "139"), (270, "mmol/l"), (370, "135 - 145")),
+        ((50, "Potassium,"), (190, "5.6"), (235, "H"), (270, "mmol/l"), (370, "3.5 - 5.1")),
+        ((50, "HIV"), (190, "negative")),
+        ((190, "(repeated)"),),
+        ((50, "H = above the range"),),
+        bold=(0, 1),
+    )
+    assert rows[0] == "|  | Test | Result | Unit | Range |"
+    assert rows[1:3] == [
+        "| Salts | Sodium | 139 | mmol/l | 135 - 145 |",
+        "| Salts | Potassium, | 5.6 H | mmol/l | 3.5 - 5.1 |",
+    ]
+    assert rows[3:] == ["| Salts | HIV | negative (repeated) |  |  |", "H = above the range"]
+
+
+def test_a_line_with_a_value_is_a_row_of_its_own(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Date"), (120, "Details"), (370, ">Debit"), (540, ">Balance")),
+        ((50, "01.03."), (120, "Rent"), (370, ">640.00"), (540, ">560.00")),
+        ((120, "Lindenweg 12"),),
+        ((120, "Closing balance"), (540, ">560.00")),
+    )
+    assert rows == [
+        "| Date | Details | Debit | Balance |",
+        "| 01.03. | Rent Lindenweg 12 | 640.00 | 560.00 |",
+        "|  | Closing balance |  | 560.00 |",
+    ]
+
+
+def test_numbers_of_any_length_end_where_their_bold_label_does(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Pos"), (85, "Description"), (370, ">Qty"), (450, ">Price"), (540, ">Amount")),
+        ((50, "A1"), (85, "Roof tile, red and"), (370, ">1,200"), (450, ">0.95"), (540, ">1,140.00")),
+        ((85, "glazed"),),
+        ((50, "A2"), (85, "Ridge tile"), (370, ">4"), (450, ">4.10"), (540, ">16.40")),
+    )
+    assert rows[1:] == [
+        "| A1 | Roof tile, red and glazed | 1,200 | 0.95 | 1,140.00 |",
+        "| A2 | Ridge tile | 4 | 4.10 | 16.40 |",
+    ]
+
+
+def test_a_page_whose_rows_end_with_ranges_may_have_a_table(tmp_path: Path) -> None:
+    rows = below_bold(
+        tmp_path,
+        ((50, "Analyte"), (250, ">Value of today"), (320, "Reference of adults")),
+        ((50, "Leucocytes of blood"), (250, ">11.8"), (320, "4.0 – 10.0")),
+        ((50, "Erythrocytes of blood"), (250, ">4.1"), (320, "4.0 – 5.2")),
+    )
+    assert rows[1:] == ["| Leucocytes of blood | 11.8 | 4.0 – 10.0 |", "| Erythrocytes of blood | 4.1 | 4.0 – 5.2 |"]
+
+
+def test_numbers_in_bold_above_times_are_names_and_a_row_of_times_is_no_header(tmp_path: Path) -> None:
+    times = (((50, "Oldmere"), (300, "^5:12"), (400, "^5:42")), ((50, "Sarn"), (300, "^5:31"), (400, "^5:58")))
+    head = ((50, "Train"), (300, "^4401"), (400, "^4403"))
+    notes = ((50, "Notes"), (300, "^A"))
+    assert below_bold(tmp_path, head, notes, *times) == [
+        "| Train | 4401 | 4403 |",
+        "| Notes | A |  |",
+        "| Oldmere | 5:12 | 5:42 |",
+        "| Sarn | 5:31 | 5:58 |",
+    ]
+    assert "|" not in "".join(below_bold(tmp_path, *times, *times, bold=()))
+
+
+def test_a_line_of_signs_or_dates_is_no_header(tmp_path: Path) -> None:
+    signs = [((50, "v"), (70, f"Fire {at}"), (300, "x"), (320, f"Floods {at}")) for at in "abc"]
+    ticks = [tuple((x, {"v": "+", "x": "-"}.get(text, text)) for x, text in line) for line in signs]
+    assert "|" not in "".join(below_bold(tmp_path, *ticks, bold=()))
+    form = [((50, "Name"), (130, "Vera Stahl"), (300, "Born"), (400, "12 Mar 1961"))]
+    form += [
+        ((50, "Ward"), (130, "B 4"), (300, "Order"), (400, "88-1204")),
+        ((50, "Room"), (130, "12 left"), (300, "Bed"), (400, "2")),
+    ]
+    assert "| Name | Vera Stahl |" not in "\n".join(below_bold(tmp_path, *form, bold=()))
+
+
+def test_items_with_bullets_are_no_headings() -> None:
+    texts = [
+        "• From 2.7 V to 12 V",
+        "without a fan",
+        "Use",
+        "It runs for hours and hours.",
+        "It runs for hours and hours.",
+    ]
+    places = [(12, 700), (12, 684), (12, 640), (9, 620), (9, 608)]
+    lines = [PrintedLine(text, size, False, top) for text, (size, top) in zip(texts, places, strict=True)]
+    [page] = with_headings(["\n".join(texts)], [lines])
+    assert page.split("\n\n")[:2] == ["• From 2.7 V to 12 V\nwithout a fan", "# Use"]
 
 
 def test_sums_below_the_items_of_an_invoice_are_no_items(tmp_path: Path) -> None:

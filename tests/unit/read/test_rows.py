@@ -261,6 +261,41 @@ def test_one_json_object_without_a_text_is_a_table_of_its_values(tmp_path: Path)
     ]
 
 
+def test_several_lists_of_one_json_object_are_tables_below_their_names(tmp_path: Path) -> None:
+    work = '[{"at": "Sarn", "from": 2017, "did": ["a", "b"]}, {"at": "Helm"}]'
+    source = f'{{"name": "Ada", "work": {work}, "spoke": [{{"what": "Danish", "how": "B2"}}]}}'
+    [found], failures = run(tmp_path / "a.json", source)
+    assert failures == []
+    assert found.text.split("\n\n") == [
+        "name: Ada",
+        "## work",
+        "| at | from | did |\n| --- | --- | --- |\n| Sarn | 2017 | a, b |\n| Helm |  |  |",
+        "## spoke",
+        "| what | how |\n| --- | --- |\n| Danish | B2 |",
+    ]
+
+
+def test_lists_of_one_json_object_with_too_many_columns_are_values_with_their_paths(tmp_path: Path) -> None:
+    rows = [{f"k{at}": at, "n": at} for at in range(1_001)]
+    documents, failures = run(tmp_path / "a.json", json.dumps({"one": rows, "two": rows[:2]}))
+    assert failures == []
+    assert any("| one 1001 k1000 | 1000 |" in each.text for each in documents)
+
+
+def test_texts_in_an_object_that_says_more_are_no_documents(tmp_path: Path) -> None:
+    steps = '[{"text": "Mix it."}, {"text": "Bake it."}]'
+    recipe = f'{{"name": "Rye bread of Sarn", "needs": ["500 g flour", "10 g salt"], "steps": {steps}}}'
+    [found], _ = run(tmp_path / "a.json", recipe)
+    assert [line for line in found.text.splitlines() if line.startswith("| needs") or "steps 2" in line] == [
+        "| needs | 500 g flour, 10 g salt |",
+        "| steps 2 text | Bake it. |",
+    ]
+    export, _ = run(tmp_path / "b.json", '{"total": 2, "items": [{"text": "Mix it well."}, {"text": "Bake it."}]}')
+    assert [each.text for each in export] == ["Mix it well.", "Bake it."]
+    mapped, _ = run(tmp_path / "a.json", recipe, mapping={"text": "text"})
+    assert [each.text for each in mapped] == ["Mix it.", "Bake it."]
+
+
 def test_blanks_between_a_delimiter_and_a_quotation_mark_do_not_end_the_quotation(tmp_path: Path) -> None:
     data = '"Treat", "Cost", "Said"\n"Frog", 1.49, "If we took out the bones, it wouldn\'t be crunchy"\n'
     [found], failures = run(tmp_path / "a.csv", data)
@@ -453,6 +488,24 @@ def test_lines_above_the_header_of_a_csv_file_are_no_header(
         *(above or []),
         *("| #Part | Count |" if above is None else "| Part | Count |", "| P-1 | 3 |", "| P-2 |  |"),
     ]
+
+
+def test_sentences_below_the_rows_of_a_csv_file_are_no_cells(tmp_path: Path) -> None:
+    rows = "Size;Fee;Note\nSmall;7,90;\nLarge;18,40;in May\n;;\n"
+    [found], failures = run(
+        tmp_path / "a.csv", f"{rows}* all prices without VAT of 7 %;;\nValid as long as it rains;;\n"
+    )
+    assert failures == []
+    assert found.text.split("\n\n")[1:] == ["* all prices without VAT of 7 %", "Valid as long as it rains"]
+    [found], _ = run(tmp_path / "b.csv", f"{rows}Total;26,30;\nVery large;;\n")
+    assert found.text.splitlines()[-1] == "| Very large |  |  |"
+
+
+def test_a_delimiter_in_quotes_makes_a_name_with_a_number_sign_no_comment(tmp_path: Path) -> None:
+    [found], failures = run(tmp_path / "a.csv", '#,Subject\n4,"Stops, no alarm, ""now""\nand later"\n5,Wind\n')
+    assert failures == []
+    assert found.text.splitlines()[0] == "| # | Subject |"
+    assert found.text.count("|\n") == 3
 
 
 def test_lines_below_a_title_keep_their_numbers_and_a_column_of_texts_is_no_title(tmp_path: Path) -> None:

@@ -746,3 +746,28 @@ def test_emphasis_in_the_html_of_a_feed_divides_no_word_and_encoded_data_is_coun
     assert [item.text for item in found if isinstance(item, Document)] == ["It is red. Yes."] * 2
     assert all("iVBOR" not in str(item) for item in found)
     assert any("encoded data" in warning for item in found if isinstance(item, Document) for warning in item.warnings)
+
+
+WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/"><siteinfo><sitename>S</sitename></siteinfo>
+<page><title>Tolk  Castle</title><id>12</id><revision><text>old</text></revision><revision><id>88</id>
+<text>'''Tolk''' is near [[Helm (town)|Helm]].\n\n== History ==\n* It burned &lt;!-- check --&gt; in 1503.</text></revision></page>
+<page><title>Tolk</title><redirect title="Tolk Castle"/><revision><text>#REDIRECT [[Tolk Castle]]</text></revision></page>
+<page><title>Helm</title><revision><text>Helm has a mill.</text></revision></page></mediawiki>"""
+
+
+def test_pages_of_an_export_of_mediawiki_are_documents_in_their_last_version(tmp_path: Path) -> None:
+    found = given(tmp_path, "a.xml", WIKI)
+    assert [(item.title, item.text, item.uri[-6:]) for item in found if isinstance(item, Document)] == [
+        ("Tolk Castle", "Tolk is near Helm.\n\n## History\n\n- It burned  in 1503.", ".xml#1"),
+        ("Helm", "Helm has a mill.", ".xml#3"),
+    ]
+
+
+def test_a_feed_with_one_entry_in_xhtml_is_a_document(tmp_path: Path) -> None:
+    text = '<div xmlns="http://www.w3.org/1999/xhtml"><p>Sown in <b>A</b>pril.</p><p>No dung.</p></div>'
+    text = f'<author><name>Ada</name></author><content type="xhtml">{text}</content>'
+    entry = f'<entry><title type="html">Peas &amp;amp; beans</title><id>urn:y</id>{text}</entry>'
+    [found] = given(tmp_path, "a.xml", f'<feed xmlns="http://www.w3.org/2005/Atom"><title>Notes</title>{entry}</feed>')
+    assert isinstance(found, Document)
+    assert (found.title, found.text) == ("Peas & beans", "Sown in April. No dung.")
+    assert found.metadata["feed"] == "Notes"
