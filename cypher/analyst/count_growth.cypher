@@ -27,15 +27,16 @@ CALL (d) {
 WITH d, chunks, statements WHERE size($kinds) = 0 OR statements > 0
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
     WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  RETURN split(left(coalesce(d.valid_from, toString(head(values))), 10), '.')[0] AS date
 }
 WITH date AS day, count(d) AS sources, sum(chunks) AS chunks, sum(statements) AS statements
-ORDER BY day
+ORDER BY toInteger(left(day, 4)), day
 WITH collect({day: day, sources: sources, chunks: chunks, statements: statements}) AS days
 UNWIND range(0, size(days) - 1) AS i
-WITH days[i] AS row, reduce(total = 0, each IN days[..i + 1] | total + each.sources) AS sources_so_far
-ORDER BY row.day IS NULL, row.day DESC LIMIT $k
+WITH i, days[i] AS row, reduce(total = 0, each IN days[..i + 1] | total + each.sources) AS sources_so_far
+ORDER BY row.day IS NULL, i DESC LIMIT $k
 RETURN row.day AS day, row.sources AS sources, row.chunks AS chunks, row.statements AS statements,
   sources_so_far AS sources_so_far

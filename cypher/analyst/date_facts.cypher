@@ -17,13 +17,14 @@ WHERE ($where IS NULL OR (d.id IN $where.listed) = $where.admits)
 WITH DISTINCT f, d
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
     WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  RETURN split(left(coalesce(d.valid_from, toString(head(values))), 10), '.')[0] AS date
 }
-WITH f, d, date ORDER BY date, f.id, d.id LIMIT $k
+WITH f, d, date ORDER BY toInteger(left(date, 4)), date, f.id, d.id LIMIT $k
 MATCH (s:Entity)-[:SUBJECT]->(f)
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)
 RETURN date AS date, s.name AS subject, f.predicate AS predicate, coalesce(o.name, f.complement) AS object,
   d.title AS title, d.uri AS uri, f.id AS fact_id
-ORDER BY date, fact_id, d.id
+ORDER BY toInteger(left(date, 4)), date, fact_id, d.id

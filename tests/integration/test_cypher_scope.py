@@ -14,6 +14,7 @@ from neo4j_graphs import MillGraph, mill_graph
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.answer.contradictions import date_of
 from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import fact_id, source_id, statement_id
 from hlgraph.sdk import cypher as analyst
@@ -231,6 +232,33 @@ def test_the_date_of_a_source_is_found_in_its_metadata(graph: hlgraph.HLGraph) -
         "1999",
     ]
     assert len(graph.cypher("count_growth").rows) == 5
+
+
+def test_what_is_no_date_dates_no_source(graph: hlgraph.HLGraph) -> None:
+    """A flag, a word, seconds since 1970 and an empty text are no dates; a column of years with a missing one holds floats."""
+    given: dict[str, tuple[dict[str, Any], str | None]] = {
+        "flag": ({"published": True, "created": "2001-02-03"}, "2001-02-03"),
+        "words": ({"date": "5 March 1931", "year": 1931}, "1931"),
+        "about": ({"year": "c. 1850"}, None),
+        "seconds": ({"created": 1709634600}, None),
+        "empty": ({"date": "", "issued": "1990-05"}, "1990-05"),
+        "float": ({"year": 1932.0}, "1932"),
+        "slashes": ({"date": "1933/03/05"}, "1933/03/05"),
+        "early": ({"year": 79}, "79"),
+        "before": ({"year": -44}, "-44"),
+    }
+    built = "The Orle Mill was built by Hanna Voss."
+    graph.ingest([_document(title, built, **metadata) for title, (metadata, _) in given.items()])
+    assert {row["title"]: row["date"] for row in graph.cypher("date_facts", entity="Hanna Voss").rows} == {
+        title: date for title, (_, date) in given.items()
+    }
+    years = [row["year"] for row in graph.cypher("count_mentions", entity="Hanna Voss", k=100).rows]
+    assert years == ["2001", "1990", "1933", "1932", "1931", "79", "-44", None]
+    assert [row["day"] for row in graph.cypher("count_growth").rows][-4:] == ["1931", "79", "-44", None]
+    assert {row["date"] for row in graph.cypher("date_facts", entity="Hanna Voss", field="published").rows} == {None}
+    assert {source.title: date_of(source) for source in graph.sources.list()} == {
+        title: date for title, (_, date) in given.items()
+    }
 
 
 def test_what_may_hold_for_many_objects_is_no_contradiction(graph: hlgraph.HLGraph) -> None:
