@@ -372,3 +372,29 @@ def test_entities_are_ranked_by_reading_each_mention_once(mill: MillGraph) -> No
         finally:
             text = "MATCH (n:Entity|Chunk|Statement {corpus: $corpus}) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
             session.run(text, values).consume()
+
+
+@pytest.mark.parametrize("between", ["", "Lund"])
+def test_chunks_that_overlap_are_no_common_chunk(graph: hlgraph.HLGraph, between: str) -> None:
+    """A statement of two chunks joins what they mention only through an entity of its own."""
+    days = [f"It rained on day {number} and all stayed at home until the evening." for number in range(1, 21)]
+    overlap = f"All went to {between} then." if between else "All went home then."
+    text = ["Hanna Voss came.", " ".join(days[:10]), overlap, " ".join(days[10:]), "Piet Marn left."]
+    graph.ingest([_document("notes", "\n\n".join(text))])
+    chunks = graph.sources.open("doc:notes").chunks
+    assert [overlap in chunk.text for chunk in chunks] == [True, True]
+    assert (
+        ["Hanna" in chunk.text for chunk in chunks] == ["Piet" not in chunk.text for chunk in chunks] == [True, False]
+    )
+    found = graph.cypher("what_connects", source="Hanna Voss", target="Piet Marn").rows
+    steps = [("Hanna Voss", between, 1), (between, "Piet Marn", 1)] if between else []
+    assert [(row["start"], row["end"], row["chunks"]) for row in found] == steps
+
+
+def test_a_fact_about_one_entity_alone_counts_once(graph: hlgraph.HLGraph) -> None:
+    graph.ingest([_document("a", "Hanna Voss visited HANNA VOSS. Hanna Voss built the Orle Mill.")])
+    for where in ("", 'title = "a"'):
+        rows = graph.cypher("rank_entities", where=where).rows
+        listed = {row["name"]: len(graph.cypher("list_facts", entity=str(row["name"])).rows) for row in rows}
+        assert {row["name"]: row["facts"] for row in rows} == listed
+    assert listed["Hanna Voss"] == 2
