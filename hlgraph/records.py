@@ -28,7 +28,7 @@ T_Key = TypeVar("T_Key", bound=Hashable)
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
 Metadata = Mapping[str, MetadataValue]
-AnyScalar = Scalar | date
+AnyScalar = Scalar | date | Decimal
 """A metadata value as callers may pass it; a :class:`datetime.datetime` is a date, too."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _MISSING = frozenset({"NAType", "NaTType"})  # of pandas
@@ -137,7 +137,7 @@ class Document:
     uri: str
     text: str
     title: str = ""
-    metadata: Mapping[str, AnyScalar | Sequence[AnyScalar]] = field(default_factory=dict)
+    metadata: Mapping[str, AnyScalar | Sequence[AnyScalar | None] | None] = field(default_factory=dict)
     key: str | None = None
     page_starts: tuple[int, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)

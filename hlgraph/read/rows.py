@@ -18,7 +18,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, ReadError
@@ -921,13 +921,29 @@ GIVEN = "rows:"
 """The uri of rows without a file; a row without a ``uri`` of its own has it, with ``#`` and its id or hash."""
 
 
-class DataFrame(ABC):  # noqa: B024 - a kind of what is given, by its methods
-    """A table of a program: a data frame of pandas or polars, or a table or record batch of Arrow."""
+if TYPE_CHECKING:
 
-    @classmethod
-    def __subclasshook__(cls, other: type) -> bool:
-        """Whether a class has the method by which rows are read."""
-        return cls is DataFrame and any(hasattr(other, name) for name in ("to_pylist", "iter_rows", "itertuples"))
+    @runtime_checkable
+    class DataFrame(Protocol):
+        """What all kinds of tables have, for type checkers, which do not see the hook below."""
+
+        @property
+        def columns(self) -> Any:
+            """The columns, or their names."""
+
+        @property
+        def shape(self) -> Any:
+            """The numbers of rows and columns."""
+
+else:
+
+    class DataFrame(ABC):  # noqa: B024 - a kind of what is given, by its methods
+        """A table of a program: a data frame of pandas or polars, or a table or record batch of Arrow."""
+
+        @classmethod
+        def __subclasshook__(cls, other: type) -> bool:
+            """Whether a class has the method by which rows are read."""
+            return cls is DataFrame and any(hasattr(other, name) for name in ("to_pylist", "iter_rows", "itertuples"))
 
 
 def frame_rows(frame: Any) -> Iterator[dict[str, object]]:
