@@ -1,4 +1,4 @@
-// The growth of a corpus by day, newest first. The date of a source is valid_from, else a field of its metadata; the time of
+// The growth of a corpus by day, newest first. The date of a source is a field of its metadata; the time of
 // ingestion is not stored. Each row has the chunks and statements of that day, and all sources up to it. Sources without a date
 // are counted in a separate last row.
 // params: corpus, field, where, kinds, k
@@ -29,8 +29,9 @@ CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
   WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
     + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
-    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN split(left(coalesce(d.valid_from, toString(head(values))), 10), '.')[0] AS date
+    WHERE NOT name IN ['history_from', 'history_to'] AND toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]]
+    AS values
+  RETURN split(left(toString(head(values)), 10), '.')[0] AS date
 }
 WITH date AS day, count(d) AS sources, sum(chunks) AS chunks, sum(statements) AS statements
 ORDER BY toInteger(left(day, 4)), day
