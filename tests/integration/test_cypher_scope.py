@@ -398,3 +398,19 @@ def test_a_fact_about_one_entity_alone_counts_once(graph: hlgraph.HLGraph) -> No
         listed = {row["name"]: len(graph.cypher("list_facts", entity=str(row["name"])).rows) for row in rows}
         assert {row["name"]: row["facts"] for row in rows} == listed
     assert listed["Hanna Voss"] == 2
+
+
+def test_a_comma_at_the_end_of_kinds_adds_no_entities_without_a_kind(kinds: MillGraph) -> None:
+    wanted = _rows(kinds, "rank_entities", kinds="person")
+    assert {row["kind"] for row in wanted} == {"person"}
+    for text in ("person,", " ,person, ,"):
+        assert _rows(kinds, "rank_entities", kinds=text) == wanted
+    unset = "MATCH (e:Entity {corpus: $corpus, name: 'Lund'}) SET e.kind = $kind"
+    ask = kinds.server.driver().execute_query
+    ask(unset, {"corpus": kinds.corpus, "kind": ""}, database_=kinds.settings.neo4j.database)
+    try:
+        assert _rows(kinds, "rank_entities", kinds="person,") == wanted
+        with pytest.raises(UnknownNameError, match=r"its kinds: [a-zA-Z]"):
+            _rows(kinds, "rank_entities", kinds="none")
+    finally:
+        ask(unset, {"corpus": kinds.corpus, "kind": "place"}, database_=kinds.settings.neo4j.database)

@@ -154,7 +154,7 @@ def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
 
 def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
     """The stored kinds of entities that a comma-separated text names, regardless of case."""
-    stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus)]
+    stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus) if row["kind"]]
     kinds: list[str] = []
     for name in (each.strip().lower() for each in text.split(",")):
         fits = [kind for kind in stored if kind.lower() == name]
