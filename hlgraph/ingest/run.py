@@ -228,6 +228,11 @@ class Ingestion:
             raise InputError(
                 f"acl_tag {options.acl_tag!r} has no effect: it names a tag of S3 objects, and no path is s3://; leave it out"
             )
+        if options.delete_missing and documents and not paths:
+            raise InputError(
+                "delete_missing removes sources under the given paths, and documents and rows have none; leave it out, and delete "
+                "what is gone by its uri or a filter"
+            )
         stores = self.opened.stores
         refuse_history(self.corpus)
         seen: set[str] = set()
@@ -408,7 +413,10 @@ def check_rows(paths: list[str], documents: list[Document], *, options: IngestOp
     from hlgraph.read.stream import check_tables
 
     if documents:
-        raise InputError("a mapping of rows is for files, not for documents; ingest them in two calls")
+        raise InputError(
+            "rows maps the tables of files, not documents and rows of a program; write those to a file (CSV, Parquet), or ingest "
+            "them in a call of their own"
+        )
     check_tables(paths, _reading(options))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, starmap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import quote
@@ -1015,8 +1015,11 @@ def given_documents(
     rows : mappings of columns to values
     mapping : column name by part of a document; see ``ReadOptions.mapping``
     """
-    numbered = (
-        Row(number, {str(name): given_value(value) for name, value in row.items()})
-        for number, row in enumerate(rows, 1)
-    )
-    yield from records_of(Origin(GIVEN), Table(numbered), mapping=GivenRows(mapping))
+    yield from records_of(Origin(GIVEN), Table(starmap(_given_row, enumerate(rows, 1))), mapping=GivenRows(mapping))
+
+
+def _given_row(number: int, row: Mapping[str, object]) -> Row | Flaw:
+    try:
+        return Row(number, {str(name): given_value(value) for name, value in row.items()})
+    except RecursionError:
+        return Flaw(number, "nests values too deeply, or in themselves")

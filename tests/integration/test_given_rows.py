@@ -187,3 +187,28 @@ def test_arrays_and_series_in_rows_are_lists(graph: HLGraph) -> None:
     row = {"uri": "row:a", "text": "Mara Quill left.", "d": days, "s": pd.Series([1, 2]), "c": pd.Categorical(["a"])}
     assert graph.ingest(row).failed == []
     assert stored(graph) == {"row:a": {"d": ("2024-03-05T00:00:00+00:00",), "s": (1, 2), "c": ("a",)}}
+
+
+def test_a_row_that_holds_itself_fails_alone(graph: HLGraph) -> None:
+    nested: dict[str, Any] = {}
+    nested["self"] = [nested]
+    report = graph.ingest(
+        [{"id": 1, "text": "Mara Quill left.", "more": nested}, {"id": 2, "text": "Ivo Brandt came."}]
+    )
+    assert [failure.error.partition("; ")[0] for failure in report.failed] == [
+        "rows:: row 1 nests values too deeply, or in themselves"
+    ]
+    assert list(stored(graph)) == ["rows:#2"]
+
+
+def test_options_for_files_are_refused_for_rows(graph: HLGraph, tmp_path: Path) -> None:
+    graph.ingest(ROWS)
+    for given in (ROWS[:1], pd.DataFrame(ROWS[:1]), Document("doc:a", "Mara Quill left.")):
+        with pytest.raises(InputError, match="have none; leave it out, and delete what is gone by its uri"):
+            graph.ingest(given, delete_missing=True)
+        with pytest.raises(InputError, match="write those to a file"):
+            graph.ingest(given, rows={"name": "text"})
+    assert graph.sources.list().total == 2
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Petra Voss sold it.")
+    assert graph.ingest([*ROWS, tmp_path / "docs"], delete_missing=True).sources_added == 1
