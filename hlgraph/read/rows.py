@@ -785,8 +785,9 @@ def _duration(cell: object) -> str:
     """A duration as hours, minutes and seconds; empty for any other value."""
     if not isinstance(cell, timedelta):
         return ""
-    hours, rest = divmod(abs(cell), timedelta(hours=1))
-    return f"{'-' if cell < timedelta() else ''}{hours}{str(rest)[1:]}"
+    span = timedelta(cell.days, cell.seconds, cell.microseconds)  # that of pandas is written otherwise
+    hours, rest = divmod(abs(span), timedelta(hours=1))
+    return f"{'-' if span < timedelta() else ''}{hours}{str(rest)[1:]}"
 
 
 def object_row(number: int, value: object) -> Row | Flaw:

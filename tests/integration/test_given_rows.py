@@ -212,3 +212,23 @@ def test_options_for_files_are_refused_for_rows(graph: HLGraph, tmp_path: Path) 
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("Petra Voss sold it.")
     assert graph.ingest([*ROWS, tmp_path / "docs"], delete_missing=True).sources_added == 1
+
+
+def test_durations_of_data_frames_are_hours_minutes_and_seconds(graph: HLGraph, tmp_path: Path) -> None:
+    spans = pd.to_timedelta(["1 days 02:03:04", "-90 min", None])
+    frame = pd.DataFrame(
+        {"id": [1, 2, 3], "text": ["Mara Quill left.", "Ivo Brandt came.", "Petra Voss sold it."], "span": spans}
+    )
+    frame.to_parquet(tmp_path / "spans.parquet")
+    for given in (frame, pa.Table.from_pandas(frame), frame.to_dict("records"), tmp_path / "spans.parquet"):
+        graph.ingest(given)
+        assert [
+            source.metadata.get("span") for source in sorted(graph.sources.each(), key=lambda source: source.uri)
+        ] == [
+            "26:03:04",
+            "-1:30:00",
+            None,
+        ]
+        graph.delete(everything=True)
+    graph.ingest({"id": 1, "text": "Mara Quill left.", "span": np.timedelta64(26, "h")})
+    assert stored(graph) == {"rows:#1": {"span": "26:00:00"}}
