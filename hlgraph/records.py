@@ -55,10 +55,10 @@ def plain_scalar(value: object) -> object:
         return value
     scalar: Any = value.as_py() if hasattr(value, "as_py") else value
     if hasattr(scalar, "dtype") and getattr(scalar, "shape", None) == ():
-        item = scalar.item()
-        if getattr(scalar.dtype, "kind", "") in ("m", "M") and isinstance(item, int):  # nanoseconds
-            item = scalar.astype(f"{scalar.dtype.kind}8[us]").item()
-        scalar = item if type(item) is not type(scalar) else float(item)
+        plain = scalar.item()
+        if getattr(scalar.dtype, "kind", "") in ("m", "M") and isinstance(plain, int):  # nanoseconds
+            plain = scalar.astype(f"{scalar.dtype.kind}8[us]").item()
+        scalar = plain if type(plain) is not type(scalar) else float(plain)
     if isinstance(scalar, Decimal):
         is_kept = scalar.is_finite() and len(scalar.as_tuple().digits) <= _FLOAT_DIGITS
         return float(scalar) if is_kept else None if scalar.is_nan() else str(scalar)
