@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 from html import escape
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from hlgraph.errors import needs_extra
 
@@ -27,8 +28,47 @@ T_Key = TypeVar("T_Key", bound=Hashable)
 Scalar = str | int | float | bool
 MetadataValue = Scalar | tuple[Scalar, ...]
 Metadata = Mapping[str, MetadataValue]
-AnyScalar = Scalar | date
+AnyScalar = Scalar | date | Decimal
 """A metadata value as callers may pass it; a :class:`datetime.datetime` is a date, too."""
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_MISSING = frozenset({"NAType", "NaTType"})  # of pandas
+_FLOAT_DIGITS = 15  # that a float keeps
+
+
+def plain_scalar(value: object) -> object:
+    """A scalar of a library, or of a subclass of a text or number, as a plain one; any other value unchanged.
+
+    Decimals are floats, or texts if a float lacks their digits or they are infinite. What is missing is None; a NaN that is a float
+    stays one.
+
+    Parameters
+    ----------
+    value : a scalar of numpy, pandas or Arrow, or anything else
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain_scalar(np.float32(0.5)), plain_scalar(np.datetime64("2024-03-05", "ns")), plain_scalar(Decimal("1.50"))
+    (0.5, datetime.datetime(2024, 3, 5, 0, 0), 1.5)
+    """
+    if type(value) in _PLAIN:
+        return value
+    scalar: Any = value.as_py() if hasattr(value, "as_py") else value
+    if hasattr(scalar, "dtype") and getattr(scalar, "shape", None) == ():
+        plain = scalar.item()
+        if getattr(scalar.dtype, "kind", "") in ("m", "M") and isinstance(plain, int):  # nanoseconds
+            plain = scalar.astype(f"{scalar.dtype.kind}8[us]").item()
+        scalar = plain if type(plain) is not type(scalar) else float(plain)
+    if isinstance(scalar, Decimal):
+        is_kept = scalar.is_finite() and len(scalar.as_tuple().digits) <= _FLOAT_DIGITS
+        return float(scalar) if is_kept else None if scalar.is_nan() else str(scalar)
+    if isinstance(scalar, str):
+        return str.__str__(scalar)
+    if isinstance(scalar, int | float) and not isinstance(scalar, bool):
+        return int(scalar) if isinstance(scalar, int) else float(scalar)
+    if type(scalar).__name__ in _MISSING:
+        return None
+    return scalar.replace(nanosecond=0) if hasattr(scalar, "nanosecond") else scalar
 
 
 class Kind(StrEnum):
@@ -97,7 +137,7 @@ class Document:
     uri: str
     text: str
     title: str = ""
-    metadata: Mapping[str, AnyScalar | Sequence[AnyScalar]] = field(default_factory=dict)
+    metadata: Mapping[str, AnyScalar | Sequence[AnyScalar | None] | None] = field(default_factory=dict)
     key: str | None = None
     page_starts: tuple[int, ...] = ()
     warnings: tuple[str, ...] = field(default=(), compare=False)

@@ -1073,7 +1073,7 @@ def canonical_time(value: object) -> object:
     if isinstance(instant, datetime):
         try:
             return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
-        except OverflowError:  # at the ends of the calendar
+        except (OverflowError, ValueError):  # at the ends of the calendar; NaT of pandas
             return instant.isoformat()
     return value.isoformat() if isinstance(value, date) else value
 

@@ -1,4 +1,4 @@
-// The growth of a corpus by day, newest first. The date of a source is valid_from, else a field of its metadata; the time of
+// The growth of a corpus by day, newest first. The date of a source is a field of its metadata; the time of
 // ingestion is not stored. Each row has the chunks and statements of that day, and all sources up to it. Sources without a date
 // are counted in a separate last row.
 // params: corpus, field, where, kinds, k
@@ -27,15 +27,17 @@ CALL (d) {
 WITH d, chunks, statements WHERE size($kinds) = 0 OR statements > 0
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
-    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE NOT name IN ['history_from', 'history_to'] AND toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]]
+    AS values
+  RETURN split(left(toString(head(values)), 10), '.')[0] AS date
 }
 WITH date AS day, count(d) AS sources, sum(chunks) AS chunks, sum(statements) AS statements
-ORDER BY day
+ORDER BY toInteger(left(day, 4)), day
 WITH collect({day: day, sources: sources, chunks: chunks, statements: statements}) AS days
 UNWIND range(0, size(days) - 1) AS i
-WITH days[i] AS row, reduce(total = 0, each IN days[..i + 1] | total + each.sources) AS sources_so_far
-ORDER BY row.day IS NULL, row.day DESC LIMIT $k
+WITH i, days[i] AS row, reduce(total = 0, each IN days[..i + 1] | total + each.sources) AS sources_so_far
+ORDER BY row.day IS NULL, i DESC LIMIT $k
 RETURN row.day AS day, row.sources AS sources, row.chunks AS chunks, row.statements AS statements,
   sources_so_far AS sources_so_far

@@ -1,5 +1,5 @@
-// How often an entity is mentioned in each year, by the dates of the sources, the latest first. The date of a source is valid_from,
-// else a field of its metadata. Sources without a date are in a separate last row.
+// How often an entity is mentioned in each year, by the dates of the sources, the latest first. The date of a source is a field
+// of its metadata. Sources without a date are in a separate last row.
 // params: corpus, entity, field, where, kinds, k
 // columns: year, statements, sources, titles
 // $corpus text = default: the corpus
@@ -16,11 +16,13 @@ WITH s.source_id AS source_id, count(s) AS statements
 MATCH (d:Source {id: source_id})
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
-    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE NOT name IN ['history_from', 'history_to'] AND toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]]
+    AS values
+  RETURN split(left(toString(head(values)), 10), '.')[0] AS date
 }
 WITH left(date, 4) AS year, statements, d.title AS title ORDER BY title
 WITH year, sum(statements) AS statements, count(*) AS sources, collect(title)[..5] AS titles
 RETURN year AS year, statements AS statements, sources AS sources, titles AS titles
-ORDER BY year IS NULL, year DESC LIMIT $k
+ORDER BY year IS NULL, toInteger(year) DESC LIMIT $k

@@ -1,5 +1,5 @@
 // The facts of an entity over time, by the dates of the sources that support them. Each fact has one row per source; its date is
-// valid_from, else a field of the metadata. Facts of sources without a date come last.
+// a field of the metadata. Facts of sources without a date come last.
 // params: corpus, entity, field, where, kinds, k
 // columns: date, subject, predicate, object, title, uri, fact_id
 // $corpus text = default: the corpus
@@ -17,13 +17,15 @@ WHERE ($where IS NULL OR (d.id IN $where.listed) = $where.admits)
 WITH DISTINCT f, d
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
-    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE NOT name IN ['history_from', 'history_to'] AND toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]]
+    AS values
+  RETURN split(left(toString(head(values)), 10), '.')[0] AS date
 }
-WITH f, d, date ORDER BY date, f.id, d.id LIMIT $k
+WITH f, d, date ORDER BY toInteger(left(date, 4)), date, f.id, d.id LIMIT $k
 MATCH (s:Entity)-[:SUBJECT]->(f)
 OPTIONAL MATCH (o:Entity)-[:OBJECT]->(f)
 RETURN date AS date, s.name AS subject, f.predicate AS predicate, coalesce(o.name, f.complement) AS object,
   d.title AS title, d.uri AS uri, f.id AS fact_id
-ORDER BY date, fact_id, d.id
+ORDER BY toInteger(left(date, 4)), date, fact_id, d.id

@@ -16,11 +16,12 @@ UNWIND found AS o
 WITH e, count(DISTINCT o) - 1 AS degree WHERE (size($kinds) = 0 OR e.kind IN $kinds)
 WITH e, degree ORDER BY degree DESC, e.id LIMIT $k
 RETURN e.id AS id, e.name AS name, e.kind AS kind, degree AS degree,
-  CASE WHEN $where IS NULL THEN COUNT { (e)-[:SUBJECT]->() } + COUNT { (e)-[:OBJECT]->() } ELSE COUNT {
-    MATCH (e)-[:SUBJECT|OBJECT]->(f:Fact) WHERE EXISTS {
+  COUNT {
+    MATCH (e)-[:SUBJECT|OBJECT]->(f:Fact) WHERE $where IS NULL OR EXISTS {
       MATCH (f)-[:SUPPORTS]->(n:Statement) WHERE (n.source_id IN $where.listed) = $where.admits
     }
-  } END AS facts,
+    RETURN DISTINCT f
+  } AS facts,
   CASE WHEN $where IS NULL THEN COUNT { (e)<-[:MENTIONS]-() } ELSE COUNT {
     MATCH (e)<-[:MENTIONS]-(n:Statement) WHERE (n.source_id IN $where.listed) = $where.admits
   } END AS statements

@@ -1,5 +1,5 @@
 // The timeline of a topic: the statements about it by the date of their source. Includes every source with a topic of that name.
-// The date is valid_from, else a field of the metadata. Then in the order of the text; sources without a date come last.
+// The date is a field of the metadata. Then in the order of the text; sources without a date come last.
 // Topics are found in the full-text index hlgraph_topic_names.
 // params: corpus, topic, field, where, kinds, k
 // columns: date, statement, title, uri, statement_id
@@ -19,9 +19,11 @@ WHERE c.id IN a.chunks AND ($where IS NULL OR (d.id IN $where.listed) = $where.a
 WITH s, d, min(c.start + r.start) AS start
 CALL (d) {
   WITH CASE $field WHEN 'any' THEN ['date', 'published', 'published_at', 'issued', 'year', 'created', 'modified'] ELSE [$field] END AS usual
-  WITH [name IN usual | d['meta_' + name]] + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
-    WHERE toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]] AS values
-  RETURN left(toStringOrNull(coalesce(d.valid_from, head([value IN values WHERE toStringOrNull(value) IS NOT NULL]))), 10) AS date
+  WITH [name IN usual WHERE toStringOrNull(d['meta_' + name]) =~ '-?\\d{1,3}(\\.0)?|\\d{4}(\\.0|[-/]\\d.*)?' | d['meta_' + name]]
+    + [name IN CASE $field WHEN 'any' THEN coalesce(d.metadata_keys, []) ELSE [] END
+    WHERE NOT name IN ['history_from', 'history_to'] AND toStringOrNull(d['meta_' + name]) =~ '\\d{4}-\\d{2}-\\d{2}.*' | d['meta_' + name]]
+    AS values
+  RETURN split(left(toString(head(values)), 10), '.')[0] AS date
 }
 RETURN date AS date, s.text AS statement, d.title AS title, d.uri AS uri, s.id AS statement_id
-ORDER BY date, uri, start, statement_id LIMIT $k
+ORDER BY toInteger(left(date, 4)), date, uri, start, statement_id LIMIT $k

@@ -39,11 +39,20 @@ UNION ALL
   MATCH path = allShortestPaths((a)-[:MENTIONS|IN_CHUNK*..24]-(b))
   WHERE all(n IN nodes(path) WHERE CASE WHEN n:Topic THEN false
     WHEN n:Entity THEN n.id IN [$source, $target] OR (size($kinds) = 0 OR n.kind IN $kinds)
-    ELSE ($where IS NULL OR (n.source_id IN $where.listed) = $where.admits) END)
+    ELSE ($where IS NULL OR (n.source_id IN $where.listed) = $where.admits) AND (n:Chunk OR EXISTS {
+      MATCH (n)-[:MENTIONS]->(e:Entity) WHERE e.id IN [$source, $target] OR size($kinds) = 0 OR e.kind IN $kinds
+    }) END)
   RETURN path, 3 AS choice LIMIT 1000
 }
-WITH [n IN nodes(path) WHERE n:Entity] AS found, choice
-WHERE size(found) - 1 <= $hops
+WITH nodes(path) AS met, choice
+WITH [i IN range(0, size(met) - 1) WHERE met[i]:Entity OR (met[i - 1]:Chunk AND met[i + 1]:Chunk) | CASE WHEN met[i]:Entity THEN met[i]
+  ELSE head(COLLECT {
+    WITH met[i - 1] AS c, met[i] AS s, met[i + 1] AS d
+    MATCH (s)-[m:MENTIONS]->(n:Entity)
+    WHERE c.id IN m.chunks AND d.id IN m.chunks AND (size($kinds) = 0 OR n.kind IN $kinds)
+    RETURN n ORDER BY n.id
+  }) END] AS found, choice
+WHERE size(found) - 1 <= $hops AND none(n IN found WHERE n IS NULL)
 WITH DISTINCT found, choice
 WITH found, choice, reduce(facts = 0, n IN found | facts + COUNT { (n)-[:RELATES]-() }) AS facts
 ORDER BY choice, size(found), facts, [n IN found | n.id] LIMIT 1

@@ -7,6 +7,7 @@ learns nothing of other sources.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +39,8 @@ LEAST_SUBJECTS = 10
 LEAST_SHARE = 0.9
 """Minimum share of these that have one object."""
 DATES = ("date", "published", "published_at", "issued", "year", "created", "modified")
-"""Metadata fields that hold the date of a source; the first of them that it has."""
+"""Metadata fields that hold the date of a source; the first of them that is a year or begins with a date."""
+_DATE = re.compile(r"-?\d{1,3}(\.0)?|\d{4}(\.0|[-/]\d.*)?", re.DOTALL)
 _FACTS = 5_000
 _IDS = 1_000
 _ENTITY_FACTS = 1_000
@@ -375,7 +377,8 @@ def date_of(source: Source) -> str | None:
     >>> date_of(Source("", "c", "doc:a", "", "", {"year": 1901}))
     '1901'
     """
-    return next((str(source.metadata[name])[:10] for name in DATES if name in source.metadata), None)
+    values = (str(source.metadata.get(name)) for name in DATES)
+    return next((value[:10].partition(".")[0] for value in values if _DATE.fullmatch(value)), None)
 
 
 # Beside an answer.

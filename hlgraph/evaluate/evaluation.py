@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -449,6 +450,15 @@ def plan_questions(
 def _check_questions(questions: Sequence[Question], uris: set[str], *, corpus: str) -> None:
     if not questions:
         raise InputError("there are no questions; give at least one")
+    for at, question in enumerate(questions):
+        lists = (question.gold, question.answers, question.assertions, question.options)
+        if not all(isinstance(each, Collection) and not isinstance(each, str) for each in lists) or not all(
+            isinstance(text, str) for text in (question.id, question.text, *chain.from_iterable(lists))
+        ):
+            raise InputError(
+                f"data[{at}] is {question!a:.200}; give texts as id and text, and lists of texts as gold, answers, assertions "
+                "and options"
+            )
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
         raise InputError(f"several questions have the id {max(ids, key=ids.count)!r}; give each its own id")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -25,8 +24,8 @@ from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.discover import ADDRESS, DOWNLOAD, is_missing
 from hlgraph.read.outcomes import Files
-from hlgraph.read.rows import DataFrame, frame_rows, given_documents, plain_value
-from hlgraph.records import Document
+from hlgraph.read.rows import DataFrame, frame_rows, given_documents
+from hlgraph.records import Document, plain_scalar
 from hlgraph.stores.protocols import domain_of, domain_store
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from hlgraph.stores.protocols import Stores
 
 
+_PLAIN = {str, int, float, bool}
 _SHOWN = 80  # characters of a path in a message
 AnySource: TypeAlias = str | Path | Document | Mapping[str, object] | DataFrame
 AnySources: TypeAlias = AnySource | Iterable[AnySource]
@@ -111,14 +111,20 @@ def given(
 
 
 def _plain(document: Document) -> Document:
-    """The document without metadata that are None, and with decimals as numbers."""
-    values = document.metadata
-    if not isinstance(values, Mapping) or not any(
-        value is None or isinstance(value, Decimal) for value in values.values()
-    ):
+    """The document with plain texts and plain metadata (:func:`hlgraph.records.plain_scalar`), without those that are None."""
+    given: dict[str, Any] = {name: getattr(document, name) for name in ("uri", "text", "title", "metadata")}
+    metadata = given.pop("metadata")
+    if not isinstance(metadata, Mapping) or {*map(type, (*given.values(), *metadata, *metadata.values()))} <= _PLAIN:
         return document
-    kept = {name: value if not isinstance(value, Decimal) else plain_value(value) for name, value in values.items()}
-    return replace(document, metadata={name: value for name, value in kept.items() if value is not None})
+    plain: dict[str, Any] = {name: plain_scalar(value) for name, value in given.items()}
+    values = ((plain_scalar(name), _plain_values(value)) for name, value in metadata.items())
+    return replace(document, **plain | {"metadata": {name: value for name, value in values if value is not None}})
+
+
+def _plain_values(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(each for each in map(plain_scalar, value) if each is not None)
+    return plain_scalar(value)
 
 
 def _refuse_missing(entries: Sequence[str | Path | Document]) -> None:
@@ -221,6 +227,11 @@ class Ingestion:
         if options.acl_tag is not None and not any(path.startswith("s3://") for path in paths):
             raise InputError(
                 f"acl_tag {options.acl_tag!r} has no effect: it names a tag of S3 objects, and no path is s3://; leave it out"
+            )
+        if options.delete_missing and documents and not paths:
+            raise InputError(
+                "delete_missing removes sources under the given paths, and documents and rows have none; leave it out, and delete "
+                "what is gone by its uri or a filter"
             )
         stores = self.opened.stores
         refuse_history(self.corpus)
@@ -402,7 +413,10 @@ def check_rows(paths: list[str], documents: list[Document], *, options: IngestOp
     from hlgraph.read.stream import check_tables
 
     if documents:
-        raise InputError("a mapping of rows is for files, not for documents; ingest them in two calls")
+        raise InputError(
+            "rows maps the tables of files, not documents and rows of a program; write those to a file (CSV, Parquet), or ingest "
+            "them in a call of their own"
+        )
     check_tables(paths, _reading(options))
 
 

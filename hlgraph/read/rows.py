@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, starmap
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, ReadError
@@ -39,14 +39,13 @@ from hlgraph.read.content import (
     read_bounded,
 )
 from hlgraph.read.tables import markdown_rows
-from hlgraph.records import Document, MetadataValue, Scalar
+from hlgraph.records import Document, MetadataValue, Scalar, plain_scalar
 from hlgraph.text import ACL, canonical_time
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
 _MOST_NESTED = 100  # of a table of names and values
 _INT64 = 1 << 63
-_DIGITS = 15  # that a float keeps
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
 
@@ -736,7 +735,7 @@ def cell_text(value: object) -> str:
 def plain_value(value: object) -> object:
     """A value of a database as JSON would have it, for metadata and hashes; None for bytes.
 
-    Decimals are floats, or texts if a float lacks their digits. Integers beyond 64 bits, dates, durations and values of other types
+    Decimals are those of :func:`hlgraph.records.plain_scalar`. Integers beyond 64 bits, dates, durations and values of other types
     are texts.
     """
     if value is None or isinstance(value, str | float) or (isinstance(value, int) and -_INT64 <= value < _INT64):
@@ -746,7 +745,7 @@ def plain_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [plain_value(each) for each in value]
     if isinstance(value, Decimal):
-        return float(value) if len(value.as_tuple().digits) <= _DIGITS and value.is_finite() else str(value)
+        return plain_scalar(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return None
     return value.isoformat() if isinstance(value, date | time) else _duration(value) or str(value)
@@ -786,8 +785,9 @@ def _duration(cell: object) -> str:
     """A duration as hours, minutes and seconds; empty for any other value."""
     if not isinstance(cell, timedelta):
         return ""
-    hours, rest = divmod(abs(cell), timedelta(hours=1))
-    return f"{'-' if cell < timedelta() else ''}{hours}{str(rest)[1:]}"
+    span = timedelta(cell.days, cell.seconds, cell.microseconds)  # that of pandas is written otherwise
+    hours, rest = divmod(abs(span), timedelta(hours=1))
+    return f"{'-' if span < timedelta() else ''}{hours}{str(rest)[1:]}"
 
 
 def object_row(number: int, value: object) -> Row | Flaw:
@@ -920,16 +920,31 @@ def not_text(line: bytes, encoding: str) -> tuple[str, str]:
 
 GIVEN = "rows:"
 """The uri of rows without a file; a row without a ``uri`` of its own has it, with ``#`` and its id or hash."""
-_MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 
 
-class DataFrame(ABC):  # noqa: B024 - a kind of what is given, by its methods
-    """A table of a program: a data frame of pandas or polars, or a table or record batch of Arrow."""
+if TYPE_CHECKING:
 
-    @classmethod
-    def __subclasshook__(cls, other: type) -> bool:
-        """Whether a class has the method by which rows are read."""
-        return cls is DataFrame and any(hasattr(other, name) for name in ("to_pylist", "iter_rows", "itertuples"))
+    @runtime_checkable
+    class DataFrame(Protocol):
+        """What all kinds of tables have, for type checkers, which do not see the hook below."""
+
+        @property
+        def columns(self) -> Any:
+            """The columns, or their names."""
+
+        @property
+        def shape(self) -> Any:
+            """The numbers of rows and columns."""
+
+else:
+
+    class DataFrame(ABC):  # noqa: B024 - a kind of what is given, by its methods
+        """A table of a program: a data frame of pandas or polars, or a table or record batch of Arrow."""
+
+        @classmethod
+        def __subclasshook__(cls, other: type) -> bool:
+            """Whether a class has the method by which rows are read."""
+            return cls is DataFrame and any(hasattr(other, name) for name in ("to_pylist", "iter_rows", "itertuples"))
 
 
 def frame_rows(frame: Any) -> Iterator[dict[str, object]]:
@@ -961,7 +976,8 @@ def given_value(value: object) -> object:
     >>> given_value({"day": date(2024, 3, 5), "cost": Decimal("1.50"), "none": float("nan")})
     {'day': datetime.date(2024, 3, 5), 'cost': 1.5, 'none': None}
     """
-    if type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value)):
+    value = plain_scalar(value)
+    if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
         return {str(name): given_value(each) for name, each in value.items()}
@@ -969,8 +985,8 @@ def given_value(value: object) -> object:
         return sorted(map(given_value, value), key=str)
     if isinstance(value, list | tuple):
         return [given_value(each) for each in value]
-    if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        return given_value(value.tolist())
+    if hasattr(value, "dtype") and isinstance(value, Iterable):
+        return [given_value(each) for each in value]
     return value if isinstance(value, date | time) else plain_value(value)
 
 
@@ -980,6 +996,9 @@ class GivenRows(RowMapping):
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """See :meth:`RowMapping.document`."""
         rest = {name: value for name, value in columns.items() if name != "uri"}
+        for name in self._id:  # a data frame with a missing id has floats, a database may have decimals
+            if isinstance(key := rest.get(name), float) and key.is_integer():
+                rest[name] = int(key)
         if isinstance(inner := rest.get("metadata"), Mapping):
             rest = {**inner, **{name: value for name, value in rest.items() if name != "metadata"}}
         document = super().document(origin, rest)
@@ -997,8 +1016,11 @@ def given_documents(
     rows : mappings of columns to values
     mapping : column name by part of a document; see ``ReadOptions.mapping``
     """
-    numbered = (
-        Row(number, {str(name): given_value(value) for name, value in row.items()})
-        for number, row in enumerate(rows, 1)
-    )
-    yield from records_of(Origin(GIVEN), Table(numbered), mapping=GivenRows(mapping))
+    yield from records_of(Origin(GIVEN), Table(starmap(_given_row, enumerate(rows, 1))), mapping=GivenRows(mapping))
+
+
+def _given_row(number: int, row: Mapping[str, object]) -> Row | Flaw:
+    try:
+        return Row(number, {str(name): given_value(value) for name, value in row.items()})
+    except RecursionError:
+        return Flaw(number, "nests values too deeply, or in themselves")

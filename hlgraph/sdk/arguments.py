@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_args
 from hlgraph import telemetry
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import prompts_of
+from hlgraph.records import plain_scalar
 from hlgraph.sdk.opening import in_call, steps_in_calls
 from hlgraph.text import UNSTORABLE
 from hlgraph.where import AnyWhere, Where, from_mapping, parse
@@ -85,7 +86,7 @@ def _traced(method: Callable[_P, _R]) -> Callable[_P, _R]:
 def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The same function, with InputError for an argument that does not match its annotation.
 
-    A default is not checked.
+    A default is not checked. Scalars of numpy are passed on as plain ones.
     A number may be of any numeric type, but not a bool. A text must not contain what no store can hold: NUL, or half of a
     surrogate pair. Options (dataclasses) are checked field by field. Protocols, and types that only hlgraph creates, are not
     checked. The call has the prompts that the settings of its object name.
@@ -97,6 +98,7 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}  # type: ignore[assignment]
         try:
             values = signature.bind(*args, **kwargs).arguments
         except TypeError:  # a misspelt keyword: Python's own message names the method
@@ -111,6 +113,12 @@ def checking(function: Callable[_P, _R]) -> Callable[_P, _R]:
             return function(*args, **kwargs)
 
     return call
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple | set | frozenset) and any(hasattr(each, "dtype") for each in value):
+        return type(value)(map(_plain, value))
+    return plain_scalar(value) if hasattr(value, "dtype") else value
 
 
 def _prompts(args: Sequence[object]) -> str | None:

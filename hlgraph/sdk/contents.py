@@ -53,11 +53,13 @@ class Page(Listing[T], Generic[T]):
     records : the records
     total : number of all records that the filter and the caller's groups admit
     after : where the next page begins; None: there are no more
+    record_type : class of the records, which names the columns also of a page without records
     """
 
     records: tuple[T, ...]
     total: int
     after: str | None
+    record_type: type = field(default=Source, repr=False)
 
     def __len__(self) -> int:
         return len(self.records)
@@ -70,10 +72,10 @@ class Page(Listing[T], Generic[T]):
         return self.records[at]
 
     def _columns(self) -> tuple[str, ...]:
-        return _COLUMNS[type(self.records[0])] if self.records else ()
+        return _COLUMNS[self.record_type]
 
     def _printed(self) -> tuple[str, ...]:
-        return _PRINTED[type(self.records[0])] if self.records else ()
+        return _PRINTED[self.record_type]
 
     def _footer(self) -> str:
         more = "" if self.after is None else f"; the next page: after={self.after!r}"
@@ -178,6 +180,7 @@ class EntityDetails:
     is_cut: bool = False
 
 
+_TYPES: Mapping[Kind, type] = {Kind.SOURCE: Source, Kind.ENTITY: Entity, Kind.FACT: FactRow}
 _COLUMNS: Mapping[type, tuple[str, ...]] = {
     Source: ("id", "uri", "title", "version", "valid_from", "valid_to"),
     Entity: ("id", "name", "kind", "aliases"),
@@ -324,7 +327,8 @@ class Contents:
         def read(reading: Reading) -> Page[T]:
             page = self.stores.graph.page(kind, reading.scope, after=after or "", size=limit)
             is_last = len(page.ids) < limit or self._is_last(kind, reading, page.ids[-1])
-            return Page(tuple(load(reading, page.ids)), page.total, None if is_last else page.ids[-1])
+            records, next_after = tuple(load(reading, page.ids)), None if is_last else page.ids[-1]
+            return Page(records, page.total, next_after, _TYPES[kind])
 
         return self._read(read, where=where, as_of=as_of)
 
@@ -517,11 +521,11 @@ class Entities(Contents):
                     matches.append(entity)
                     if len(matches) == limit:
                         is_last = page.after is None and entity is page.records[-1]
-                        return Page(tuple(matches), page.total, None if is_last else entity.id)
+                        return Page(tuple(matches), page.total, None if is_last else entity.id, Entity)
             after = page.after
             if after is None:
                 break
-        return Page(tuple(matches), page.total, after)
+        return Page(tuple(matches), page.total, after, Entity)
 
     def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[Entity]:
         """All entities, read page by page; see :meth:`Sources.each`.

@@ -22,13 +22,14 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeAlias, Union, cast, get_args
+from typing import Literal, TypeAlias, Union, cast, get_args, overload
 
 from hlgraph.errors import InputError, UnknownNameError
+from hlgraph.records import Listing, plain_scalar
 from hlgraph.stores.migrate import folder
 from hlgraph.where import Where, from_mapping, to_text
 from hlgraph.where import parse as parse_filter
@@ -136,6 +137,7 @@ class Parameter:
 
         Raises InputError otherwise.
         """
+        value = plain_scalar(value)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if self.kind == "filter" and not isinstance(value, str):
             value = _filter_text(value)
@@ -542,8 +544,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The result of a query.
+class Table(Listing[Mapping[str, "Plain"]]):
+    """The result of a query. It has the length of its rows, and iterates over them.
 
     Attributes
     ----------
@@ -559,3 +561,24 @@ class Table:
     is_cut: bool
     milliseconds: float
     params: Mapping[str, ParameterValue]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Mapping[str, Plain]: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Mapping[str, Plain], ...]: ...
+    def __getitem__(self, at: int | slice) -> Mapping[str, Plain] | tuple[Mapping[str, Plain], ...]:
+        return self.rows[at]
+
+    def _columns(self) -> tuple[str, ...]:
+        return self.columns
+
+    def _rows(self) -> Iterable[Mapping[str, Plain]]:
+        return self.rows
+
+    def _footer(self) -> str:
+        return (
+            f"{len(self):,} row{'s' * (len(self) != 1)}{', and there are more: raise max_rows' if self.is_cut else ''}"
+        )

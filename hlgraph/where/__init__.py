@@ -43,7 +43,7 @@ from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from hlgraph.errors import AccessError, InputError, WhereError
-from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source
+from hlgraph.records import AnyScalar, MetadataValue, Scalar, Source, plain_scalar
 from hlgraph.text import ACL, UNSTORABLE, canonical_time
 
 MAX_DEPTH = 50  # levels of nesting
@@ -518,6 +518,7 @@ def _check_name(name: object) -> None:
 
 def _checked_value(name: str, value: object) -> Scalar:
     """A value as it is compared, which every store can hold; its type is `object` because callers may not be type-checked."""
+    value = plain_scalar(value)
     if name not in BUILT_IN_FIELDS:
         value = canonical_time(value)
     if isinstance(value, str):

@@ -230,7 +230,15 @@ def test_results_have_a_length_and_print_and_become_tables(tmp_path: Path) -> No
             assert table.num_rows == len(listing) == len(listing.to_pandas())
             assert table.column_names == list(listing.to_pandas().columns)
         assert set(graph.sources.list().to_arrow()["metadata.tags"].to_pylist()) == {"x, y", "3"}  # values of two types
-        assert graph.sources.list(where="title = 'none'").to_arrow().num_rows == 0
+        nothing = {"where": "title = 'none'"}
+        for empty, column in (
+            (graph.sources.list(**nothing), "uri"),
+            (graph.entities.list(**nothing), "name"),
+            (graph.entities.list(match="nobody"), "name"),
+            (graph.facts.list(**nothing), "predicate"),
+        ):
+            assert empty.to_arrow().num_rows == len(empty.to_pandas()[column]) == 0
+            assert f"<th>{column}</th>" in empty._repr_html_()
         assert str(graph.sources.list(where="title = 'none'")) == "0 of 0 shown"
 
 

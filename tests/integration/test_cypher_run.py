@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import command_line
+import numpy as np
 import pytest
 from command_line import Done
 from live_stores import neo4j_of
@@ -90,6 +91,25 @@ def test_a_graph_runs_a_query_by_name(mill: MillGraph) -> None:
         "where": "",
         "kinds": "",
     }
+
+
+def test_a_result_has_a_length_and_becomes_tables(mill: MillGraph) -> None:
+    with hlgraph.connect(mill.settings) as graph:
+        found = graph.cypher("rank_entities", k=np.int64(2))
+        facts = graph.cypher("list_neighbours", entity="Orle Mill")
+        nothing = graph.cypher("rank_entities", where="title = 'nowhere'")
+        cut = graph.cypher("rank_entities", limits=Limits(max_rows=1))
+    assert len(found) == 2
+    assert [row["name"] for row in found] == [found[0]["name"], found[1]["name"]]
+    assert (
+        list(found.to_pandas()["name"]) == found.to_arrow()["name"].to_pylist() == [row["name"] for row in found.rows]
+    )
+    assert facts.to_pandas()["facts"].map(len).sum() == sum(len(row["facts"]) for row in facts)  # type: ignore[arg-type]
+    assert "<th>degree</th>" in found._repr_html_()
+    assert str(found).splitlines()[0].split() == list(found.columns)
+    assert not nothing
+    assert tuple(nothing.to_pandas().columns) == tuple(nothing.to_arrow().column_names) == found.columns
+    assert str(cut).endswith("1 row, and there are more: raise max_rows")
 
 
 def test_a_parameter_may_have_the_name_of_an_argument(mill: MillGraph) -> None:

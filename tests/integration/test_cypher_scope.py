@@ -14,6 +14,7 @@ from neo4j_graphs import MillGraph, mill_graph
 from thoroughness import cases
 
 import hlgraph
+from hlgraph.answer.contradictions import date_of
 from hlgraph.errors import InputError, UnknownNameError, WhereError
 from hlgraph.ids import fact_id, source_id, statement_id
 from hlgraph.sdk import cypher as analyst
@@ -233,6 +234,33 @@ def test_the_date_of_a_source_is_found_in_its_metadata(graph: hlgraph.HLGraph) -
     assert len(graph.cypher("count_growth").rows) == 5
 
 
+def test_what_is_no_date_dates_no_source(graph: hlgraph.HLGraph) -> None:
+    """A flag, a word, seconds since 1970 and an empty text are no dates; a column of years with a missing one holds floats."""
+    given: dict[str, tuple[dict[str, Any], str | None]] = {
+        "flag": ({"published": True, "created": "2001-02-03"}, "2001-02-03"),
+        "words": ({"date": "5 March 1931", "year": 1931}, "1931"),
+        "about": ({"year": "c. 1850"}, None),
+        "seconds": ({"created": 1709634600}, None),
+        "empty": ({"date": "", "issued": "1990-05"}, "1990-05"),
+        "float": ({"year": 1932.0}, "1932"),
+        "slashes": ({"date": "1933/03/05"}, "1933/03/05"),
+        "early": ({"year": 79}, "79"),
+        "before": ({"year": -44}, "-44"),
+    }
+    built = "The Orle Mill was built by Hanna Voss."
+    graph.ingest([_document(title, built, **metadata) for title, (metadata, _) in given.items()])
+    assert {row["title"]: row["date"] for row in graph.cypher("date_facts", entity="Hanna Voss").rows} == {
+        title: date for title, (_, date) in given.items()
+    }
+    years = [row["year"] for row in graph.cypher("count_mentions", entity="Hanna Voss", k=100).rows]
+    assert years == ["2001", "1990", "1933", "1932", "1931", "79", "-44", None]
+    assert [row["day"] for row in graph.cypher("count_growth").rows][-4:] == ["1931", "79", "-44", None]
+    assert {row["date"] for row in graph.cypher("date_facts", entity="Hanna Voss", field="published").rows} == {None}
+    assert {source.title: date_of(source) for source in graph.sources.list()} == {
+        title: date for title, (_, date) in given.items()
+    }
+
+
 def test_what_may_hold_for_many_objects_is_no_contradiction(graph: hlgraph.HLGraph) -> None:
     graph.ingest(
         [
@@ -344,3 +372,45 @@ def test_entities_are_ranked_by_reading_each_mention_once(mill: MillGraph) -> No
         finally:
             text = "MATCH (n:Entity|Chunk|Statement {corpus: $corpus}) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
             session.run(text, values).consume()
+
+
+@pytest.mark.parametrize("between", ["", "Lund"])
+def test_chunks_that_overlap_are_no_common_chunk(graph: hlgraph.HLGraph, between: str) -> None:
+    """A statement of two chunks joins what they mention only through an entity of its own."""
+    days = [f"It rained on day {number} and all stayed at home until the evening." for number in range(1, 21)]
+    overlap = f"All went to {between} then." if between else "All went home then."
+    text = ["Hanna Voss came.", " ".join(days[:10]), overlap, " ".join(days[10:]), "Piet Marn left."]
+    graph.ingest([_document("notes", "\n\n".join(text))])
+    chunks = graph.sources.open("doc:notes").chunks
+    assert [overlap in chunk.text for chunk in chunks] == [True, True]
+    assert (
+        ["Hanna" in chunk.text for chunk in chunks] == ["Piet" not in chunk.text for chunk in chunks] == [True, False]
+    )
+    found = graph.cypher("what_connects", source="Hanna Voss", target="Piet Marn").rows
+    steps = [("Hanna Voss", between, 1), (between, "Piet Marn", 1)] if between else []
+    assert [(row["start"], row["end"], row["chunks"]) for row in found] == steps
+
+
+def test_a_fact_about_one_entity_alone_counts_once(graph: hlgraph.HLGraph) -> None:
+    graph.ingest([_document("a", "Hanna Voss visited HANNA VOSS. Hanna Voss built the Orle Mill.")])
+    for where in ("", 'title = "a"'):
+        rows = graph.cypher("rank_entities", where=where).rows
+        listed = {row["name"]: len(graph.cypher("list_facts", entity=str(row["name"])).rows) for row in rows}
+        assert {row["name"]: row["facts"] for row in rows} == listed
+    assert listed["Hanna Voss"] == 2
+
+
+def test_a_comma_at_the_end_of_kinds_adds_no_entities_without_a_kind(kinds: MillGraph) -> None:
+    wanted = _rows(kinds, "rank_entities", kinds="person")
+    assert {row["kind"] for row in wanted} == {"person"}
+    for text in ("person,", " ,person, ,"):
+        assert _rows(kinds, "rank_entities", kinds=text) == wanted
+    unset = "MATCH (e:Entity {corpus: $corpus, name: 'Lund'}) SET e.kind = $kind"
+    ask = kinds.server.driver().execute_query
+    ask(unset, {"corpus": kinds.corpus, "kind": ""}, database_=kinds.settings.neo4j.database)
+    try:
+        assert _rows(kinds, "rank_entities", kinds="person,") == wanted
+        with pytest.raises(UnknownNameError, match=r"its kinds: [a-zA-Z]"):
+            _rows(kinds, "rank_entities", kinds="none")
+    finally:
+        ask(unset, {"corpus": kinds.corpus, "kind": "place"}, database_=kinds.settings.neo4j.database)

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -123,3 +125,110 @@ def test_documents_may_have_none_and_decimals(graph: HLGraph) -> None:
     metadata: Any = {"a": None, "cost": Decimal("2.25"), "day": date(2024, 3, 5)}
     assert graph.ingest(Document("doc:a", "Mara Quill left.", metadata=metadata)).failed == []
     assert stored(graph) == {"doc:a": {"cost": 2.25, "day": "2024-03-05"}}
+
+
+class Words(str):
+    """A text of a library, such as one that BeautifulSoup or MarkupSafe returns."""
+
+
+class Member(str, Enum):  # noqa: UP042 - its text is not its value
+    ONE = "one"
+
+
+SCALARS: list[tuple[object, object]] = [
+    (np.float64(0.5), 0.5),
+    (np.float32(0.5), 0.5),
+    (np.longdouble(1.5), 1.5),
+    (np.int64(5), 5),
+    (np.bool_(True), True),
+    (np.str_("abc"), "abc"),
+    (Words("abc"), "abc"),
+    (Member.ONE, "one"),
+    (np.datetime64("2024-03-05"), "2024-03-05"),
+    (np.datetime64("2024-03-05T10:30", "ns"), "2024-03-05T10:30:00+00:00"),
+    (pd.Timestamp("2024-03-05T10:30:00.123456789+01:00"), "2024-03-05T09:30:00.123456+00:00"),
+    (pa.scalar(date(2024, 3, 5)), "2024-03-05"),
+    (Decimal("2.25"), 2.25),
+    (Decimal("NaN"), None),
+    (np.datetime64("NaT", "ns"), None),
+    (pd.NaT, None),
+    (pd.NA, None),
+]
+
+
+@pytest.mark.parametrize(("given", "plain"), SCALARS)
+def test_scalars_of_libraries_are_plain_in_rows_documents_and_filters(
+    graph: HLGraph, given: object, plain: object
+) -> None:
+    metadata: Any = {"x": given, "of": [given, None]}
+    document = Document(Words("doc:a"), Words("Mara Quill left."), Words("Note"), metadata)
+    report = graph.ingest([document, {"uri": "row:a", "text": "Ivo Brandt came.", **metadata}])  # type: ignore[list-item]
+    wanted = {} if plain is None else {"x": plain, "of": (plain,)}
+    assert report.failed == []
+    assert stored(graph) == {"doc:a": wanted or {"of": ()}, "row:a": wanted}
+    if plain is not None:
+        assert len(graph.sources.list(where={"x": given})) == 2
+        assert {type(value) for source in graph.sources.each() for value in source.metadata.values()} == {
+            type(plain),
+            tuple,
+        }
+
+
+def test_a_column_of_ids_with_a_missing_one_names_the_same_sources(graph: HLGraph) -> None:
+    """Data frames turn such a column into floats, and databases give whole numbers as decimals."""
+    graph.ingest([{"id": 1, "text": "Mara Quill left."}, {"id": 2, "text": "Ivo Brandt came."}])
+    for ids in ([1.0, 2.0], [Decimal(1), Decimal("2.0")], [np.int64(1), np.float32(2)]):
+        report = graph.ingest(pd.DataFrame({"id": ids, "text": ["Mara Quill left.", "Ivo Brandt came."]}))
+        assert report.sources_unchanged == 2
+
+
+def test_arrays_and_series_in_rows_are_lists(graph: HLGraph) -> None:
+    days = np.array(["2024-03-05"], dtype="M8[ns]")
+    row = {"uri": "row:a", "text": "Mara Quill left.", "d": days, "s": pd.Series([1, 2]), "c": pd.Categorical(["a"])}
+    assert graph.ingest(row).failed == []
+    assert stored(graph) == {"row:a": {"d": ("2024-03-05T00:00:00+00:00",), "s": (1, 2), "c": ("a",)}}
+
+
+def test_a_row_that_holds_itself_fails_alone(graph: HLGraph) -> None:
+    nested: dict[str, Any] = {}
+    nested["self"] = [nested]
+    report = graph.ingest(
+        [{"id": 1, "text": "Mara Quill left.", "more": nested}, {"id": 2, "text": "Ivo Brandt came."}]
+    )
+    assert [failure.error.partition("; ")[0] for failure in report.failed] == [
+        "rows:: row 1 nests values too deeply, or in themselves"
+    ]
+    assert list(stored(graph)) == ["rows:#2"]
+
+
+def test_options_for_files_are_refused_for_rows(graph: HLGraph, tmp_path: Path) -> None:
+    graph.ingest(ROWS)
+    for given in (ROWS[:1], pd.DataFrame(ROWS[:1]), Document("doc:a", "Mara Quill left.")):
+        with pytest.raises(InputError, match="have none; leave it out, and delete what is gone by its uri"):
+            graph.ingest(given, delete_missing=True)
+        with pytest.raises(InputError, match="write those to a file"):
+            graph.ingest(given, rows={"name": "text"})
+    assert graph.sources.list().total == 2
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("Petra Voss sold it.")
+    assert graph.ingest([*ROWS, tmp_path / "docs"], delete_missing=True).sources_added == 1
+
+
+def test_durations_of_data_frames_are_hours_minutes_and_seconds(graph: HLGraph, tmp_path: Path) -> None:
+    spans = pd.to_timedelta(["1 days 02:03:04", "-90 min", None])
+    frame = pd.DataFrame(
+        {"id": [1, 2, 3], "text": ["Mara Quill left.", "Ivo Brandt came.", "Petra Voss sold it."], "span": spans}
+    )
+    frame.to_parquet(tmp_path / "spans.parquet")
+    for given in (frame, pa.Table.from_pandas(frame), frame.to_dict("records"), tmp_path / "spans.parquet"):
+        graph.ingest(given)
+        assert [
+            source.metadata.get("span") for source in sorted(graph.sources.each(), key=lambda source: source.uri)
+        ] == [
+            "26:03:04",
+            "-1:30:00",
+            None,
+        ]
+        graph.delete(everything=True)
+    graph.ingest({"id": 1, "text": "Mara Quill left.", "span": np.timedelta64(26, "h")})
+    assert stored(graph) == {"rows:#1": {"span": "26:00:00"}}

@@ -56,6 +56,36 @@ def run(graph: HLGraph) -> list[Any]:
     return seen
 
 
+def test_queries_of_the_past_give_what_they_gave_then(servers: Any) -> None:
+    """The date of a version is that of its source, not of its ingest; the title of a source names its version of the moment."""
+    queries: list[tuple[str, dict[str, Any]]] = [
+        ("count_growth", {}),
+        ("count_mentions", {"entity": "Mara Quill"}),
+        ("date_facts", {"entity": "Mara Quill"}),
+        ("find_bridges", {"first": "Works", "second": "works-2"}),
+        ("find_bridges", {"first": "Works", "second": "doc:works-2", "where": "title != 'Mill'"}),
+    ]
+
+    def rows(graph: HLGraph, **more: Any) -> list[Any]:
+        found = (graph.cypher(name, **values, **more).rows for name, values in queries)
+        return [
+            [[value for key, value in row.items() if key not in ("id", "fact_id")] for row in some] for some in found
+        ]
+
+    settings = settings_for(servers)
+    with opened(servers, settings), hlgraph.connect(settings, embedder=WordEmbedder()) as graph:
+        then: list[tuple[int, list[Any]]] = []
+        for leader, year in (("Mara Quill", 1931), ("Mara Quill", 1932), ("Ivo Brandt", 1933)):
+            for name, metadata in (("works", {"year": year}), ("works-2", {})):
+                text = f"{leader} leads the Aldane Works. Mara Quill lives in Tessing."
+                graph.ingest([Document(f"doc:{name}", text, name.title(), metadata)], keep_history=True)
+            then.append((graph.stats()[0].version, rows(graph)))
+        assert [day for day, *_ in then[0][1][0]] == ["1931", None]
+        assert all(len(some) > 0 for _, all_rows in then for some in all_rows)
+        for version, expected in then:
+            assert rows(graph, as_of=version) == expected
+
+
 def test_servers_keep_the_history_that_the_embedded_store_keeps(servers: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:

@@ -65,7 +65,7 @@ class Neo4jReader:
         ):
             try:
                 ask = functools.partial(self._ask, transaction)
-                known = _looked_up(ask, query, params=params, corpus=corpus)
+                known = self._looked_up(ask, query, params=params, corpus=corpus)
                 sent = known | self._scoped(ask, query, params=params, corpus=corpus)
                 result = transaction.run(self._text(query), sent)
                 columns = tuple(result.keys())
@@ -80,6 +80,26 @@ class Neo4jReader:
         self._server.count(1, len(rows))
         milliseconds = (time.perf_counter() - began) * 1000
         return Table(columns, rows, len(records) > limits.max_rows, milliseconds, known)
+
+    def _looked_up(
+        self, ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
+    ) -> dict[str, ParameterValue]:
+        """The values to send, with names of entities and sources replaced by ids. Sends at most five queries."""
+        sent = dict(params)
+        named = {item.name: (item.kind, str(params[item.name])) for item in query.parameters if item.is_named}
+        kinds = {item.kind for item in query.parameters}
+        if "corpus" in query.params or named or kinds & {"filter", "kinds", "changes"}:
+            _check_corpus(ask, corpus)
+        where = " ".join(str(params[item.name]) for item in query.parameters if item.kind == "filter").strip()
+        for kind in ("entity", "source"):
+            names = {name for of, name in named.values() if of == kind}
+            if names:
+                admitted = (
+                    functools.partial(self._sources, parse(where), corpus) if where and kind == "source" else None
+                )
+                ids = _entities(ask, names, corpus) if kind == "entity" else _sources(ask, names, corpus, admitted)
+                sent |= {parameter: ids[name] for parameter, (of, name) in named.items() if of == kind}
+        return sent
 
     def _scoped(
         self, ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
@@ -132,24 +152,9 @@ def _blame(query: Query, error: foreign.Neo4jError, limits: Limits) -> None:
 # Names
 
 
-def _looked_up(
-    ask: _Ask, query: Query, *, params: Mapping[str, ParameterValue], corpus: str
-) -> dict[str, ParameterValue]:
-    """The values to send, with names of entities and sources replaced by ids. Sends at most four queries."""
-    sent = dict(params)
-    named = {item.name: (item.kind, str(params[item.name])) for item in query.parameters if item.is_named}
-    if "corpus" in query.params or named or {item.kind for item in query.parameters} & {"filter", "kinds", "changes"}:
-        _check_corpus(ask, corpus)
-    for kind, look_up in (("entity", _entities), ("source", _sources)):
-        names = {name for of, name in named.values() if of == kind}
-        ids = look_up(ask, names, corpus) if names else {}
-        sent |= {parameter: ids[name] for parameter, (of, name) in named.items() if of == kind}
-    return sent
-
-
 def _kinds(ask: _Ask, text: str, corpus: str) -> list[str]:
     """The stored kinds of entities that a comma-separated text names, regardless of case."""
-    stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus)]
+    stored = [row["kind"] for row in ask("retrieve/list_kinds", corpus=corpus) if row["kind"]]
     kinds: list[str] = []
     for name in (each.strip().lower() for each in text.split(",")):
         fits = [kind for kind in stored if kind.lower() == name]
@@ -232,8 +237,11 @@ def _by_alias(name: str, rows: list[Row], corpus: str) -> str:
     raise UnknownNameError(f"there is no entity {name!r} in corpus {corpus!r}; {remedy}")
 
 
-def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
-    """The id of the source that each text names: by its id, its URI, its title, or the end of its URI, tried in this order."""
+def _sources(ask: _Ask, names: set[str], corpus: str, admitted: Callable[[], Row] | None) -> dict[str, str]:
+    """The id of the source that each text names: by its id, its URI, its title, or the end of its URI, tried in this order.
+
+    Of several sources, those that the filter admits count: of the versions of a source, that of the moment.
+    """
     lowered = sorted({name.lower() for name in names})
     rows = ask("retrieve/match_sources", corpus=corpus, names=lowered, k=_FETCH)
     resolved = {}
@@ -246,6 +254,9 @@ def _sources(ask: _Ask, names: set[str], corpus: str) -> dict[str, str]:
             [row for row in rows if f"/{row['uri'].lower()}".endswith(ending)],
         )
         fits = next((step for step in steps if step), [])
+        if len(fits) > 1 and admitted is not None:
+            scope = admitted()
+            fits = [row for row in fits if (row["id"] in scope["listed"]) is scope["admits"]] or fits
         if not fits:
             raise UnknownNameError(
                 f"no source of corpus {corpus!r} has the title, uri or id {name!r}; run: hlgraph cypher run list_sources"

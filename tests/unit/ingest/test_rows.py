@@ -116,7 +116,7 @@ def test_options_that_have_no_effect_are_refused(graph: HLGraph, tmp_path: Path)
         graph.ingest(path, rows=MAPPING, extract="spacy")
     with pytest.raises(InputError, match="mapping has no effect"):
         graph.ingest(path, rows=MAPPING, mapping={"text": "Note"})
-    with pytest.raises(InputError, match="not for documents"):
+    with pytest.raises(InputError, match="not documents and rows"):
         graph.ingest([Document("a", "Text.")], rows=MAPPING)
     with pytest.raises(InputError, match="standard input"):
         graph.ingest("-", rows=MAPPING)

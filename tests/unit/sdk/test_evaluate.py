@@ -432,6 +432,16 @@ def test_questions_that_cannot_be_asked_are_refused(graph: HLGraph) -> None:
     for questions, message in (
         ([], "no questions"),
         ([QUESTIONS[0], QUESTIONS[0]], "several questions have the id 'q1'"),
+        *(
+            (
+                [QUESTIONS[0], replace(QUESTIONS[0], **{name: value})],
+                r"data\[1\] is Question\(.*; give texts as id and text",
+            )
+            for name, value in (
+                *(("id", 5), ("text", None), ("gold", None), ("gold", "doc:1"), ("answers", "Mara Quill")),
+                *(("answers", ("Mara Quill", None)), ("options", (1, 2)), ("assertions", {"a": 1}.items())),
+            )
+        ),
         ([QUESTIONS[0], Question("q", "Who?", frozenset())], "the question q has no gold, but others have"),
         ([Question("q", " ", frozenset({"p1"}))], "question q has no text"),
         ([Question("q", "Who?", frozenset({"p9"}))], "'p9', which is not a source"),

@@ -149,6 +149,25 @@ def test_valid_arguments_are_accepted(graph: HLGraph) -> None:
         graph.search("x", limit=5)  # type: ignore[call-arg]
 
 
+def test_scalars_of_libraries_are_accepted_wherever_a_scalar_is(tmp_path: Path) -> None:
+    """Numbers, flags and texts that a data frame or an array returns."""
+    import numpy as np
+    import pandas as pd
+
+    one, text, yes = np.int64(1), np.str_, np.bool_(True)
+    with connect(f"hlgraph://{tmp_path}", corpus=text("default"), embedder=WordEmbedder()) as graph:
+        assert graph.ingest(DOCUMENTS, keep_history=yes, max_bytes=np.int32(10_000)).sources_added == 2
+        (change,) = graph.history.changes(one)
+        for as_of in (np.int64(change.id), pd.Timestamp.now("UTC").to_datetime64(), pd.Timestamp.now("UTC")):
+            assert len(graph.sources.list(as_of=as_of, limit=one)) == 1  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="as_of is NaT; give a date"):
+            graph.sources.list(as_of=pd.NaT)
+        assert graph.history.diff_of(np.int64(change.id)).sources_added == graph.history.diff(np.int64(0)).sources_added  # type: ignore[arg-type]
+        assert graph.groups.set([text("staff")], uris=[text("doc:a")]) == 1
+        assert [source.uri for source in graph.as_caller({text("staff")}).sources.list()] == ["doc:a"]
+        assert graph.delete(everything=yes).sources_removed == 2
+
+
 @pytest.mark.parametrize(
     ("document", "says"),
     [
