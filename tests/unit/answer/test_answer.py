@@ -1346,6 +1346,25 @@ def test_a_duration_a_contact_and_a_place_in_small_letters_are_what_is_asked(
 @pytest.mark.parametrize(
     ("question", "text", "is_supported"),
     [
+        ("When was the Aldane Bridge completed?", "Work was completed in 1931.", True),
+        ("When was the Aldane Bridge begun?", "Construction was begun in 1929.", True),
+        ("When was the Aldane Bridge opened?", "This was opened in 1931.", True),
+        ("When was the Aldane Bridge sold?", "The Link was sold in 1988.", True),
+        ("When was the Aldane Bridge launched?", "Tessa was launched in 1985.", False),
+        ("When was the Orne Mill sold?", "The Link was sold in 1988.", False),
+    ],
+)
+def test_a_common_noun_or_another_word_for_the_title_is_not_another_name(
+    question: str, text: str, *, is_supported: bool
+) -> None:
+    piece = _evidence(text)
+    titled = replace(piece, source=replace(piece.source, title="Aldane Bridge"))
+    assert extractive_answer(question, [titled]).is_supported == is_supported
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_supported"),
+    [
         ("Where was Ada Falk born?", "Ada Falk (born May 3, 1964 in Quillon City, Murn) is a volleyball player.", True),
         ("In what city was Ada Falk born?", "Ada Falk was born Ada Lee on 3 May 1911 at Tessing.", True),
         ("In which town was Ada Falk born?", "Ada Falk was born to a teacher and a nurse in Tessing.", True),
