@@ -661,7 +661,7 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
     verb = _VERB_BEHIND.match(question[subject.end() :])
     for known, other, act in _SAID_OF.findall(text) if verb else ():
         has = [statement(known or other).has(word) for word in own_words]
-        is_name = not (other.isupper() or name.isupper() or fold(other) in _PRONOUNS)  # an abbreviation may be of it
+        is_name = not (other.isupper() or name.isupper() or _may_be_of_it(other, own_words, places))
         if (not all(has) if known else is_name and not any(has)) and verb and _is_form(act, verb[1]):
             return True
     names = [word for word in constraints.names if word in name]
@@ -678,6 +678,13 @@ def _is_of_another(question: str, text: str, constraints: Constraints, places: S
             return False
         rest = rest.replace(owner[0], " ")
     return not any(map(statement(rest).has, names))
+
+
+def _may_be_of_it(other: str, own_words: Sequence[str], places: Sequence[str]) -> bool:
+    """Whether the subject of a text is no name, but "this" or "work", or it may be of what the title names: "The Duke"."""
+    head = fold(other)
+    is_common = head in STOP_WORDS or head in LIGHT or _NOUN_OF_ACT.fullmatch(head) is not None
+    return is_common or (other.startswith("The ") and _has_all(" ".join(places), own_words))
 
 
 def _has_all(text: str, names: Sequence[str]) -> bool:

@@ -223,28 +223,40 @@ _COST_ASKED = re.compile(
 )
 _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
 _COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
-# Where a person was born or died is said right after the word for it, or beside the dates of the life.
-_PLACE_ASKED = (
-    r"(?i:^where|\b(?:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b)"
-)
+# Where somebody with a name was born or died is said right after the word for it, or beside the dates of the life.
+_PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
 _PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}(?!(?:{'|'.join(map(str.capitalize, MONTHS))})\b)[^\W\d_a-z]"
-_AT_PLACE = rf"\b[^.;()–]{{0,90}}?(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
-_LIFE_AT = (
-    r"\([^()]*\d{4},? (?:in |at )?(?:[a-z]+ )?[^\W\d_a-z][^()]*[–-][^()]*\d{4}|\([^\W\d_a-z][^()]*, [^()]*\d{4} ?[–-]"
-)
+_AT_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
 _LIFE_PLACES = tuple(
-    (re.compile(rf"{_PLACE_ASKED}.*\b(?:{asked})\b"), re.compile(rf"\b(?i:{said}){_AT_PLACE}|{others}{_LIFE_AT}"))
-    for asked, said, others in (
-        ("born|birth", "born|birthplace|birth|grew up", rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|"),
-        ("die|dies|died|death", "die[sd]|death|killed|murdered|drowned|executed|passed away", ""),
+    (
+        re.compile(
+            rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
+        ),
+        re.compile(rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"),
     )
+    for asked, noun, said, others in (
+        (
+            "born",
+            "birth",
+            "born|birthplace|birth|grew up",
+            rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|\([^()]{{0,80}}\d{{4}},? (?:in |at )?(?:[a-z]+ )?"
+            r"[^\W\d_a-z][^()–-]{0,80}[–-][^()]{0,80}\d{4}|\([^\W\d_a-z][^()]{0,80}, [^()]{0,80}\d{4} ?[–-]",
+        ),
+        (
+            "die|dies|died",
+            "death",
+            "die[sd]?|death|killed|murdered|drowned|executed|assassinated|hanged|passed away",
+            rf"\([^()]{{0,80}}\d{{4}}[^()–-]{{0,80}}[–-](?: ?[^()]{{0,80}}?\d{{4}},?(?: in| at)?)? ?{_PLACE_NAME}",
+        ),
+    )
+    for where, at_place in (("^Where", rf"{_AT_PLACE}|{'|'.join(LISTS['places_of_life'])}"), (_PLACE_ASKED, _AT_PLACE))
 )
 _REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_LIFE_PLACES)
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
 _TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL))
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_LIFE_PLACES)
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 # No number but of days and the like.

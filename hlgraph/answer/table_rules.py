@@ -646,8 +646,10 @@ class _Rule:
         near = set(range(at + 1, end))
         labels = [label for label in self.labels if (naming := asked.naming(label)) and naming & near]
         labels = sorted(labels, key=lambda label: -len(asked.naming(label) & near))
-        if labels and labels[0] != self.labels[0] and labels[0] not in taken:
-            is_sum = self.columns.share(labels[0]) >= _MOSTLY
+        different = {place for place in near if asked.words[place] in ("different", "distinct")}
+        if labels and (different or labels[0] != self.labels[0]) and labels[0] not in taken:
+            asked.used |= different
+            is_sum = not different and self.columns.share(labels[0]) >= _MOSTLY
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
             return
         is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)

@@ -1346,6 +1346,25 @@ def test_a_duration_a_contact_and_a_place_in_small_letters_are_what_is_asked(
 @pytest.mark.parametrize(
     ("question", "text", "is_supported"),
     [
+        ("When was the Aldane Bridge completed?", "Work was completed in 1931.", True),
+        ("When was the Aldane Bridge begun?", "Construction was begun in 1929.", True),
+        ("When was the Aldane Bridge opened?", "This was opened in 1931.", True),
+        ("When was the Aldane Bridge sold?", "The Link was sold in 1988.", True),
+        ("When was the Aldane Bridge launched?", "Tessa was launched in 1985.", False),
+        ("When was the Orne Mill sold?", "The Link was sold in 1988.", False),
+    ],
+)
+def test_a_common_noun_or_another_word_for_the_title_is_not_another_name(
+    question: str, text: str, *, is_supported: bool
+) -> None:
+    piece = _evidence(text)
+    titled = replace(piece, source=replace(piece.source, title="Aldane Bridge"))
+    assert extractive_answer(question, [titled]).is_supported == is_supported
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_supported"),
+    [
         ("Where was Ada Falk born?", "Ada Falk (born May 3, 1964 in Quillon City, Murn) is a volleyball player.", True),
         ("In what city was Ada Falk born?", "Ada Falk was born Ada Lee on 3 May 1911 at Tessing.", True),
         ("In which town was Ada Falk born?", "Ada Falk was born to a teacher and a nurse in Tessing.", True),
@@ -1364,6 +1383,24 @@ def test_a_duration_a_contact_and_a_place_in_small_letters_are_what_is_asked(
         ("Where was Ada Falk born?", "Ada Falk knew Ben Moro. Ben Moro was born in Tessing.", True),
         ("Where did Ada Falk die?", "Ada Falk died in 1980 at her home in Orne.", True),
         ("Where did Ada Falk die?", "After Ada Falk's death, her son was elected. He lived in Orne.", False),
+        ("Where did Ada Falk die?", "Ada Falk was killed near the mill.", True),
+        ("Where did Ada Falk die?", "Ada Falk died at home.", True),
+        ("Where did Ada Falk die?", "Ada Falk was assassinated in Orne.", True),
+        ("Where did Ada Falk die?", "Ada Falk died in poverty.", False),
+        ("Where did Ada Falk die?", "Ada Falk died in a car accident.", False),
+        ("In which town did Ada Falk die?", "Ada Falk died at home.", False),
+        ("Where did Ada Falk die?", "Ada Falk (Tessing, 3 May 1911 – Orne, 9 June 1980) was a writer.", True),
+        ("Where did Ada Falk die?", "Ada Falk (Tessing, 3 May 1911 – 9 June 1980) was a writer.", False),
+        ("Where was Ada Falk born?", "Ada Falk was born on a farm.", True),
+        ("Where was Ada Falk born?", "Ada Falk: Born: 2 April 1950, Tessing", True),
+        ("Where are lambs born?", "Lambs are born in the shed.", True),
+        ("Where do I register a birth?", "A birth is registered at the counter.", True),
+        (
+            "Where are birth certificates of Tessing issued?",
+            "Birth certificates are issued in room 7 of Tessing.",
+            True,
+        ),
+        ("Where did the writer who was born in Tessing study?", "The writer, born in Tessing, studied in Orne.", True),
     ],
 )
 def test_a_place_of_birth_or_death_stands_beside_the_word_or_the_dates(
