@@ -401,7 +401,7 @@ _DEFINITION_ASKED = re.compile(
 )
 _NO_NAME = re.compile(r"(?:ing|ed|est|first|last|most)$")
 _SAYS_WHAT = (
-    r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?"
+    r"(?:\s?\([^()]*\)| \[[^\[\]]*\]|, (?!who|which|that)[^,.;:()]{1,60},(?= (?:is|are|was|were)\b))?"
     r"(?:,? (?:is|are|was|were|means|stands for|refers to)\b(?! not\b)|:|, (?:an?|the) |\s[–—-]\s)"
 )
 _OF_ROLE = re.compile(r"who (?:is|are|was|were) the ", re.IGNORECASE)
@@ -998,7 +998,7 @@ def _reason(question: str, selection: Chosen) -> str:
     if compared(question):
         return "No statement compares them."
     if selection.has_kind:
-        return "The first statement is about another case."
+        return "The first statement says something else."
     asked = _HOW.search(question)
     unsaid = _UNSAID.get(expected(question), fold(asked[0]) if asked else "what is asked")
     return f"The first statement does not say {unsaid}."
