@@ -233,6 +233,7 @@ _LIFE_PLACES = tuple(
             rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
         ),
         re.compile(rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"),
+        re.compile(rf"\b(?i:{said}): \d[\d\w ]*, {_PLACE_NAME}|{others}"),
     )
     for asked, noun, said, others in (
         (
@@ -245,24 +246,27 @@ _LIFE_PLACES = tuple(
         (
             "die|dies|died",
             "death",
-            "die[sd]?|death|killed|murdered|drowned|executed|assassinated|hanged|passed away",
+            "die[sd]?|death|dead|killed|shot|murdered|drowned|executed|assassinated|hanged|perished|succumbed|passed away",
             rf"\([^()]{{0,80}}\d{{4}}[^()–-]{{0,80}}[–-](?: ?[^()]{{0,80}}?\d{{4}},?(?: in| at)?)? ?{_PLACE_NAME}",
         ),
     )
     for where, at_place in (("^Where", rf"{_AT_PLACE}|{'|'.join(LISTS['places_of_life'])}"), (_PLACE_ASKED, _AT_PLACE))
 )
-_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_LIFE_PLACES)
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
+_REQUIRED += tuple((asked, said) for asked, said, _ in _LIFE_PLACES)
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
 _TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_LIFE_PLACES)
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL))
+_SUFFICIENT += tuple((asked, said) for asked, _, said in _LIFE_PLACES)
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 # No number but of days and the like.
 _ONLY_DAYS = re.compile(
     r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
 )
+_TIME_OF = re.compile(r"[\w.,-]+ (?:second|minute|hour|day|week|month|year)s? of ([a-z]+)")  # "two years of work"
 _BARE_CELL = re.compile(r": [\d.,]+(?:;|$)")
 _COST = re.compile(
     r"\b(?:cost|price|fee|fare|rent|pay|paid|worth|charge|free)\w*\b|\d (?:\w+ )?(?:crowns?|francs?|cents?|yen)\b"
@@ -279,6 +283,9 @@ def _has_extent(question: str, text: str) -> bool:
     is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
     is_no_cost = _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days)
     if is_no_cost or any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
+        return False
+    lasting = _TIME_OF.match(text)
+    if lasting and not statement(question).has(fold(lasting[1])):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
