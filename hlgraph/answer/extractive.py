@@ -223,7 +223,7 @@ _COST_ASKED = re.compile(
 )
 _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
 _COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
-# Where somebody with a name was born or died is said right after the word for it, or beside the dates of the life.
+# Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
 _PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
 _PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}(?!(?:{'|'.join(map(str.capitalize, MONTHS))})\b)[^\W\d_a-z]"
 _AT_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
@@ -252,14 +252,14 @@ _LIFE_PLACES = tuple(
     )
     for where, at_place in (("^Where", rf"{_AT_PLACE}|{'|'.join(LISTS['places_of_life'])}"), (_PLACE_ASKED, _AT_PLACE))
 )
-_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR))
-_REQUIRED += tuple((asked, said) for asked, said, _ in _LIFE_PLACES)
+_OF_LIFE_AT = [(asked, said) for asked, said, _ in _LIFE_PLACES]
+_BESIDE_DATES = [(asked, said) for asked, _, said in _LIFE_PLACES]
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_OF_LIFE_AT)
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
 _TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL))
-_SUFFICIENT += tuple((asked, said) for asked, _, said in _LIFE_PLACES)
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_BESIDE_DATES)
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 # No number but of days and the like.
