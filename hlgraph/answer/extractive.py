@@ -124,7 +124,7 @@ _TIME = re.compile(
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
 _LOWER_PLACE = re.compile(
-    r"([^\W\d_]+)\s+(?:(?:is|are|was|were)\s+(?:only\s+)?(?:allowed|permitted|possible|available)\s+(?:only\s+)?)?"
+    r"([^\W\d_]+)\s+(?:(?:on|off|up|down|out)\s+)?(?:(?:is|are|was|were)\s+(?:only\s+)?(?:allowed|permitted|possible|available)\s+(?:only\s+)?)?"
     r"(?:in|at|near|on|under|behind|beside|between|inside|outside|above|below|to|into|from)\s+"
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
@@ -136,7 +136,7 @@ _STANDS = re.compile(
 )
 _BY_NOUN_PHRASE = re.compile(
     r"([a-z]+)(?: (?:out|up|off|down))?(?: (?:in|on|at|from) [\w .,]{1,24}?)? by "
-    r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
+    r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)(?:[a-z]{3,}[^\Wsiu]s|children|people|men|women)\b)"
 )
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PURPOSE = re.compile(
