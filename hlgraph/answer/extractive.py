@@ -124,7 +124,7 @@ _TIME = re.compile(
 )
 # A place without a capital counts right after a word of the question: "assemble at the north gate".
 _LOWER_PLACE = re.compile(
-    r"([^\W\d_]+)\s+(?:(?:is|are|was|were)\s+(?:only\s+)?(?:allowed|permitted|possible|available)\s+(?:only\s+)?)?"
+    r"([^\W\d_]+)\s+(?:(?:on|off|up|down|out)\s+)?(?:(?:is|are|was|were)\s+(?:only\s+)?(?:allowed|permitted|possible|available)\s+(?:only\s+)?)?"
     r"(?:in|at|near|on|under|behind|beside|between|inside|outside|above|below|to|into|from)\s+"
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
@@ -136,7 +136,7 @@ _STANDS = re.compile(
 )
 _BY_NOUN_PHRASE = re.compile(
     r"([a-z]+)(?: (?:out|up|off|down))?(?: (?:in|on|at|from) [\w .,]{1,24}?)? by "
-    r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)[a-z]{3,}[^\Wsiu]s\b)"
+    r"(?:(?:the|an?|its|his|her|their) [a-z]{3,}|(?:[a-z]+ |\d+ )?(?!means\b)(?:[a-z]{3,}[^\Wsiu]s|children|people|men|women)\b)"
 )
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(\w+)(?:\s+of\s+(\w+))?", re.IGNORECASE)
 _PURPOSE = re.compile(
@@ -223,7 +223,7 @@ _COST_ASKED = re.compile(
 )
 _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
 _COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
-# Where somebody with a name was born or died is said right after the word for it, or beside the dates of the life.
+# Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
 _PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
 _PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}(?!(?:{'|'.join(map(str.capitalize, MONTHS))})\b)[^\W\d_a-z]"
 _AT_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
@@ -233,6 +233,7 @@ _LIFE_PLACES = tuple(
             rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
         ),
         re.compile(rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"),
+        re.compile(rf"\b(?i:{said}): \d[\d\w ]*, {_PLACE_NAME}|{others}"),
     )
     for asked, noun, said, others in (
         (
@@ -245,24 +246,27 @@ _LIFE_PLACES = tuple(
         (
             "die|dies|died",
             "death",
-            "die[sd]?|death|killed|murdered|drowned|executed|assassinated|hanged|passed away",
+            "die[sd]?|death|dead|killed|shot|murdered|drowned|executed|assassinated|hanged|perished|succumbed|passed away",
             rf"\([^()]{{0,80}}\d{{4}}[^()–-]{{0,80}}[–-](?: ?[^()]{{0,80}}?\d{{4}},?(?: in| at)?)? ?{_PLACE_NAME}",
         ),
     )
     for where, at_place in (("^Where", rf"{_AT_PLACE}|{'|'.join(LISTS['places_of_life'])}"), (_PLACE_ASKED, _AT_PLACE))
 )
-_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_LIFE_PLACES)
+_OF_LIFE_AT = [(asked, said) for asked, said, _ in _LIFE_PLACES]
+_BESIDE_DATES = [(asked, said) for asked, _, said in _LIFE_PLACES]
+_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_OF_LIFE_AT)
 _WHOM_TO_TELL = re.compile(
     r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
 )
 _TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_LIFE_PLACES)
+_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_BESIDE_DATES)
 """What a text must have, or may have alone, that answers a question."""
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 # No number but of days and the like.
 _ONLY_DAYS = re.compile(
     r"^(?=.*\d)(?:\D|\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d+ (?:second|minute|hour|day|week|month|year)s?\b)*$"
 )
+_TIME_OF = re.compile(r"[\w.,-]+ (?:second|minute|hour|day|week|month|year)s? of ([a-z]+)")  # "two years of work"
 _BARE_CELL = re.compile(r": [\d.,]+(?:;|$)")
 _COST = re.compile(
     r"\b(?:cost|price|fee|fare|rent|pay|paid|worth|charge|free)\w*\b|\d (?:\w+ )?(?:crowns?|francs?|cents?|yen)\b"
@@ -279,6 +283,9 @@ def _has_extent(question: str, text: str) -> bool:
     is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
     is_no_cost = _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days)
     if is_no_cost or any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
+        return False
+    lasting = _TIME_OF.match(text)
+    if lasting and not statement(question).has(fold(lasting[1])):
         return False
     asked = _EXTENT_ASKED.search(question)
     if asked is None or (fold(asked[1]) == "high" and _SUM.search(text)):  # "how high is the fee?"
@@ -401,7 +408,7 @@ _DEFINITION_ASKED = re.compile(
 )
 _NO_NAME = re.compile(r"(?:ing|ed|est|first|last|most)$")
 _SAYS_WHAT = (
-    r"(?:\s?\([^()]*\)| \[[^\[\]]*\])?"
+    r"(?:\s?\([^()]*\)| \[[^\[\]]*\]|, (?!who|which|that)[^,.;:()]{1,60},(?= (?:is|are|was|were)\b))?"
     r"(?:,? (?:is|are|was|were|means|stands for|refers to)\b(?! not\b)|:|, (?:an?|the) |\s[–—-]\s)"
 )
 _OF_ROLE = re.compile(r"who (?:is|are|was|were) the ", re.IGNORECASE)
@@ -998,7 +1005,7 @@ def _reason(question: str, selection: Chosen) -> str:
     if compared(question):
         return "No statement compares them."
     if selection.has_kind:
-        return "The first statement is about another case."
+        return "The first statement says something else."
     asked = _HOW.search(question)
     unsaid = _UNSAID.get(expected(question), fold(asked[0]) if asked else "what is asked")
     return f"The first statement does not say {unsaid}."
