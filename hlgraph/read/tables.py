@@ -253,6 +253,7 @@ def _is_section(line: str, columns: Sequence[Span], left: float) -> bool:
         and fields[0].end <= columns[-1][1]
         and len(fields[0].text) <= _LONGEST_LABEL
         and not fields[0].text.endswith((".", "!", "?"))
+        and not _is_rule(line)
     )
 
 

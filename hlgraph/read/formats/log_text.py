@@ -93,7 +93,8 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text = _with_aligned_tables(with_drawn_tables(_with_bullets(_without_pages(text))))
     text = with_turns(with_definitions(text))
     title = _title(text) or clean_title(origin.stem)
-    if len(_SECTION.findall(text)) >= _FEWEST_SECTIONS:
+    names = _SECTION.findall(text)
+    if len(names) == len({*names}) >= _FEWEST_SECTIONS:  # the speakers of a play come again
         text = _SECTION.sub(r"## \1\n", text)
     return Document(origin.uri, text, title, warnings=warnings)
 
