@@ -1091,6 +1091,9 @@ def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
     return sum(bool(column) and all(map(_is_datum, column)) for column in columns) > 1
 
 
+_LEVEL = re.compile(r"[A-C][12]\+?")  # of a language
+
+
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     table = [row for row in table if not _is_line(row)]
@@ -1099,10 +1102,8 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
         return False
     name, value = (cell.text for cell in table[0])
     has_label = is_year(value) or not _HAS_DIGIT.search(value) or _HAS_DIGIT.search(name) is not None
-    has_number = (
-        _HAS_DIGIT.search if _HAS_DIGIT.search(name) else _BEGINS_WITH_DIGIT.match
-    )  # "B2" is a word, "Cell 2" none
-    if has_label and all(has_number(row[1].text) for row in table[1:]):
+    texts = [row[1].text for row in table[1:]]
+    if has_label and all(map(_HAS_DIGIT.search, texts)) and not (texts and all(map(_LEVEL.fullmatch, texts))):
         return False
     are_marked_alike = len({tuple(cell.is_head for cell in row) for row in table}) == 1  # a column in bold is no header
     return are_marked_alike and not any(is_value(cell.text) for row in table for cell in row)
