@@ -636,6 +636,7 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
         return None
+    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
     rows: list[tuple[int, list[str]]] = []
     at += 1
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
@@ -644,6 +645,8 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
         is_total = any(map(is_value, cells))
         if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]) and not is_total)):
             break
+        if is_total and are_numbers:
+            return None
         if cells[0] or is_total:
             rows.append((at, cells))
         elif rows and any(rows[-1][1][1:]):
@@ -659,13 +662,7 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
         len(head) == 2 and any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
     )
     is_prose = sum(len(cells[0]) for _, cells in rows) > _SHORT * len(rows)  # in columns
-    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
-    if (
-        not rows
-        or is_wrapped
-        or is_prose
-        or (are_numbers and any(is_value(cell) for _, cells in rows for cell in cells))
-    ):
+    if not rows or is_wrapped or is_prose:
         return None
     first = rows[0][0] - 1
     return AlignedTable(first, at - first, [field.text for field in head], rows)
