@@ -337,8 +337,9 @@ def _parted(fields: Sequence[Field], columns: Sequence[Span], left: float) -> tu
     count = max(1, len(fields) - len(columns))
     beside = [field for field in fields[:count] if fields[0].start <= left + _NEAR and field.end <= begin]
     above = fields[len(beside) :]
-    # A title is centred over the page and begins far left of the values, or names the unit of all of them.
-    is_title = len(above) == 1 and (above[0].start < begin - 4 * _NEAR or _UNIT.search(above[0].text) is not None)
+    # A title begins far left of the values or where the row labels do, or names the unit of all values.
+    is_left = bool(above) and (above[0].start < begin - 4 * _NEAR or (above[0].start <= left and len(columns) > 1))
+    is_title = len(above) == 1 and (is_left or _UNIT.search(above[0].text) is not None)
     is_text = any(len(field.text) > _LONGEST_LABEL or field.text.endswith(("!", "?", ";")) for field in fields)
     if is_text or is_title:
         return None, []

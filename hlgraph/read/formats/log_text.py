@@ -139,7 +139,7 @@ def _with_aligned_tables(text: str) -> str:
         tables = [each for each in tables_in(lines) if each.is_certain] if has_columns else []
         for each in reversed(tables):
             below = lines[each.first + each.size :]
-            lines[each.first :] = ["", table_markdown(each), *([""] if below else []), *below]
+            lines[each.first :] = ["", table_markdown(each), *([""] if below and below[0] else []), *below]
         return "\n".join(lines).strip("\n") + "\n" * match[0].endswith("\n") if tables else match[0]
 
     return _PARAGRAPH.sub(woven, text)
