@@ -151,12 +151,9 @@ def main_text(
         extracted, text, lost = _extracted(tree)
         main = _main_part(tree, is_plain=is_plain) if lost and not is_whole else None
         if main is not None and _loses_much(_content(main), text):
-            for part in [
-                each
-                for each in main.iter("aside", "div", "nav", "ol", "section", "ul")
-                if _AROUND.search(each.get("class", ""))
-            ]:
-                if 2 * _shown(part) < _shown(main):
+            least = _shown(main) / 2
+            for part in list(main.iter("aside", "div", "nav", "ol", "section", "ul")):
+                if _AROUND.search(part.get("class", "")) and _shown(part) < least:
                     _remove(part)
             _make_article(main)
             _keep_all(main)
