@@ -58,6 +58,7 @@ def plain_scalar(value: object) -> object:
         plain = scalar.item()
         if getattr(scalar.dtype, "kind", "") in ("m", "M") and isinstance(plain, int):  # nanoseconds
             plain = scalar.astype(f"{scalar.dtype.kind}8[us]").item()
+            plain = str(scalar) if isinstance(plain, int) else plain  # beyond the year 9999
         scalar = plain if type(plain) is not type(scalar) else float(plain)
     if isinstance(scalar, Decimal):
         is_kept = scalar.is_finite() and len(scalar.as_tuple().digits) <= _FLOAT_DIGITS

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain, starmap
+from itertools import chain, starmap, takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import quote
@@ -502,7 +502,8 @@ class _Lacking:
 
 
 _MOST_ROWS = 1_000  # of a part of a table
-_MOST_IN_NAME = 4  # words
+_MAY_BE_NOTE = re.compile(r"[^\s#|]\S*(?:\s+\S+){4}")  # at least five words, and neither a heading nor a table
+_NOTE = re.compile(r"[^\w\s]|.*[.:!](?:\s|$)")  # "* without tax", "Source: ..."
 _LONG_CELLS = 200  # characters on average
 _MOST_TEXT = 1 << 18  # characters of a part, unless one row is longer
 
@@ -661,9 +662,7 @@ def table_documents(
 def _long_column(table: str) -> tuple[str, ...]:
     """A warning that names the column of a table whose cells are paragraphs rather than values."""
     name, mean = "", 0.0
-    for part in table.split("\n\n"):
-        if not part.startswith("| "):
-            continue
+    for part in filter(lambda part: part.startswith("| "), table.split("\n\n")):
         head, _, *rows = (line[2:-2].split(" | ") for line in part.split("\n"))
         means = [sum(map(len, column)) / len(rows) for column in zip(*rows, strict=False)]
         name, mean = max([(name, mean), *zip(head, means, strict=False)], key=lambda pair: pair[1])
@@ -685,10 +684,11 @@ def _tables(
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
         rows = [[cells.get(name, "") for name in names] for cells in part]
-        notes: list[str] = []  # below the rows, as "* without tax"
-        while len(rows) > 1 and len(names) > 2 and len(rows[-1][0].split()) > _MOST_IN_NAME and not any(rows[-1][1:]):
-            notes.insert(0, rows.pop()[0])
-        return "\n\n".join([markdown_rows(list(labels), rows), *notes])
+        alone = takewhile(lambda row: _MAY_BE_NOTE.match(row[0]) and not any(row[1:]), reversed(rows[1:]))
+        notes = [row[0] for row in alone] if len(names) > 2 else []  # below the rows, the last first
+        if not any(map(_NOTE.match, notes)):  # tasks without an owner
+            notes = []
+        return "\n\n".join([markdown_rows(list(labels), rows[: len(rows) - len(notes)]), *reversed(notes)])
 
     for row in rows:
         if isinstance(row, Flaw):

@@ -253,6 +253,7 @@ def _is_section(line: str, columns: Sequence[Span], left: float) -> bool:
         and fields[0].end <= columns[-1][1]
         and len(fields[0].text) <= _LONGEST_LABEL
         and not fields[0].text.endswith((".", "!", "?"))
+        and not _is_rule(line)
     )
 
 
@@ -336,8 +337,9 @@ def _parted(fields: Sequence[Field], columns: Sequence[Span], left: float) -> tu
     count = max(1, len(fields) - len(columns))
     beside = [field for field in fields[:count] if fields[0].start <= left + _NEAR and field.end <= begin]
     above = fields[len(beside) :]
-    # A title is centred over the page and begins far left of the values, or names the unit of all of them.
-    is_title = len(above) == 1 and (above[0].start < begin - 4 * _NEAR or _UNIT.search(above[0].text) is not None)
+    # A title begins far left of the values or where the row labels do, or names the unit of all values.
+    is_left = bool(above) and (above[0].start < begin - 4 * _NEAR or (above[0].start <= left and len(columns) > 1))
+    is_title = len(above) == 1 and (is_left or _UNIT.search(above[0].text) is not None)
     is_text = any(len(field.text) > _LONGEST_LABEL or field.text.endswith(("!", "?", ";")) for field in fields)
     if is_text or is_title:
         return None, []
@@ -635,6 +637,7 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
         return None
+    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
     rows: list[tuple[int, list[str]]] = []
     at += 1
     while at < len(lines) and len(lines[at]) <= _LONGEST_LINE:
@@ -643,6 +646,8 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
         is_total = any(map(is_value, cells))
         if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]) and not is_total)):
             break
+        if is_total and are_numbers:
+            return None
         if cells[0] or is_total:
             rows.append((at, cells))
         elif rows and any(rows[-1][1][1:]):
@@ -658,13 +663,7 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
         len(head) == 2 and any(cell[0].islower() for cell in lasts) and not all(cell[0].islower() for cell in lasts)
     )
     is_prose = sum(len(cells[0]) for _, cells in rows) > _SHORT * len(rows)  # in columns
-    are_numbers = any(is_value(field.text) for field in head)  # names only above words or times
-    if (
-        not rows
-        or is_wrapped
-        or is_prose
-        or (are_numbers and any(is_value(cell) for _, cells in rows for cell in cells))
-    ):
+    if not rows or is_wrapped or is_prose:
         return None
     first = rows[0][0] - 1
     return AlignedTable(first, at - first, [field.text for field in head], rows)
@@ -1090,6 +1089,9 @@ def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
     return sum(bool(column) and all(map(_is_datum, column)) for column in columns) > 1
 
 
+_LEVEL = re.compile(r"[A-C][12]\+?")  # of a language
+
+
 def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether two columns of words without a marked header are names and what each is; a pair that is a header does no harm."""
     table = [row for row in table if not _is_line(row)]
@@ -1098,10 +1100,8 @@ def _are_pairs(table: Sequence[Sequence[Cell]]) -> bool:
         return False
     name, value = (cell.text for cell in table[0])
     has_label = is_year(value) or not _HAS_DIGIT.search(value) or _HAS_DIGIT.search(name) is not None
-    has_number = (
-        _HAS_DIGIT.search if _HAS_DIGIT.search(name) else _BEGINS_WITH_DIGIT.match
-    )  # "B2" is a word, "Cell 2" none
-    if has_label and all(has_number(row[1].text) for row in table[1:]):
+    texts = [row[1].text for row in table[1:]]
+    if has_label and all(map(_HAS_DIGIT.search, texts)) and not (texts and all(map(_LEVEL.fullmatch, texts))):
         return False
     are_marked_alike = len({tuple(cell.is_head for cell in row) for row in table}) == 1  # a column in bold is no header
     return are_marked_alike and not any(is_value(cell.text) for row in table for cell in row)

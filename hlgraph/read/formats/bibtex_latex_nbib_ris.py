@@ -115,14 +115,14 @@ _PLAIN = _names(
     "document center flushleft flushright quote quotation verse figure figure* table table* minipage titlepage small multicols "
     "wrapfigure wraptable subfigure subtable landscape"
 )
-_SLIDES = re.compile(r"^[^%\n]*\\documentclass(?:\[[^\]]*\])?\{beamer\}", re.MULTILINE)
+_SLIDES = re.compile(r"^[^%\n]*\\documentclass(?:\[[^\[\]]*\])?\{beamer\}", re.MULTILINE)
 _GIVEN = r"\s*\{((?:[^{}\n]|\{[^{}\n]*\})+)\}"
 _OF_SLIDES = (  # what slides have beside a document: steps, titles of frames, columns, blocks with a title
     (r"(\\(?:begin\{\w+\}|[a-zA-Z]+))<[^<>\n]{1,40}>", r"\1"),
     (r"\\frame\{\s*\\titlepage\s*\}|\\titlepage\b|\\end\{(?:columns?|frame|\w*block)\}", "\n\n"),
-    (r"\\begin\{columns\}(?:\[[^\]\n]*\])?|\\(?:begin\{column\}|column\b)(?:\[\w\])?\s*\{[^{}\n]*\}", "\n\n"),
-    (rf"\\(?:begin\{{frame\}}(?:\[[^\]\n]*\])?|frametitle){_GIVEN}", r"\n\n\\section*{\1}"),
-    (r"\\begin\{frame\}(?:\[[^\]\n]*\])?", "\n\n"),
+    (r"\\begin\{columns\}(?:\[[^\[\]\n]*\])?|\\(?:begin\{column\}|column\b)(?:\[\w\])?\s*\{[^{}\n]*\}", "\n\n"),
+    (rf"\\(?:begin\{{frame\}}(?:\[[^\[\]\n]*\])?|frametitle){_GIVEN}", r"\n\n\\section*{\1}"),
+    (r"\\begin\{frame\}(?:\[[^\[\]\n]*\])?", "\n\n"),
     (rf"\\framesubtitle{_GIVEN}", r"\n\n\1\n\n"),
     (rf"\\begin\{{\w*block\}}{_GIVEN}", r"\n\n\1: "),
 )
@@ -638,7 +638,7 @@ def _arguments_at(text: str, at: int, macro: _Own) -> tuple[list[str] | None, in
     return arguments, at + 2 * (not macro.places and text.startswith("{}", at))
 
 
-_CLASS = re.compile(r"^[^%\n]*\\documentclass\s*(?:\[[^\]]*\])?\s*\{(\w+)\}", re.MULTILINE)
+_CLASS = re.compile(r"^[^%\n]*\\documentclass\s*(?:\[[^\[\]]*\])?\s*\{(\w+)\}", re.MULTILINE)
 _WITH_CHAPTERS = _names("report book extreport scrreprt scrbook")
 _NUMBERED = _WITH_CHAPTERS | _names("article extarticle scrartcl amsart elsarticle llncs acmart")  # 1, 1.1, Table 1
 _OWN_NUMBERS = re.compile(

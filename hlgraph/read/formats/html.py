@@ -151,12 +151,9 @@ def main_text(
         extracted, text, lost = _extracted(tree)
         main = _main_part(tree, is_plain=is_plain) if lost and not is_whole else None
         if main is not None and _loses_much(_content(main), text):
-            for part in [
-                each
-                for each in main.iter("aside", "div", "nav", "ol", "section", "ul")
-                if _AROUND.search(each.get("class", ""))
-            ]:
-                if 2 * _shown(part) < _shown(main):
+            least = _shown(main) / 2
+            for part in list(main.iter("aside", "div", "nav", "ol", "section", "ul")):
+                if _AROUND.search(part.get("class", "")) and _shown(part) < least:
                     _remove(part)
             _make_article(main)
             _keep_all(main)
@@ -456,13 +453,20 @@ def _without_signs(tree: HtmlElement) -> None:
     for table in list(tree.iter("table")):
         if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
             _remove(table)
-    for link in [
-        each for each in tree.iter("a") if not (each.tail or "").strip() and _LEADS_ON.fullmatch(_words(each))
-    ]:
+    for link in filter(_leads_on, list(tree.iter("a"))):
         _remove(link)
     for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
         if not any(map(str.isalnum, _words(link))) and not len(link):
             _remove(link)  # a sign for readers who want the address of the heading
+
+
+def _leads_on(link: HtmlElement) -> bool:
+    """Whether a link leads to the rest of a text, and is neither the end of a sentence nor a cell."""
+    if (link.tail or "").strip() or not _LEADS_ON.fullmatch(_words(link)):
+        return False
+    above, parent = link.getprevious(), link.getparent()
+    before = (parent.text if above is None else above.tail) or ""
+    return parent.tag not in ("td", "th") and not before.rstrip()[-1:].isalnum()
 
 
 def _without_contents(tree: HtmlElement) -> None:
@@ -1036,7 +1040,9 @@ def _list_rows(table: HtmlElement) -> None:
     if not is_more:
         table.addprevious(entries)
     for mark, entry in rows:
-        first = next((each for each in entry.iter() if (each.text or "").strip()), entry)
+        first = entry
+        while not (first.text or "").strip() and len(first) and _words(first[0]):
+            first = first[0]
         shown = f"{_words(mark)} " if any(map(str.isalnum, _words(mark))) else ""
         first.text = f"{shown}{(first.text or '').lstrip()}"
         entry.tag, entry.tail = "li", None

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 100
 _MOST_NAMED = 10
-_MANY = 1_000  # rows that are compared with what stands beside them
+_MANY = 1_000  # rows that are documents whatever stands beside them
 _AS_TEXT = "if it is plain text or a template, add --format text"
 
 
@@ -384,7 +384,8 @@ def _entries(value: object, mapping: RowMapping) -> list[object]:
         # A recipe with a name and ingredients is more than its steps, which would be documents without them.
         others = [entry for entry in value.values() if len(lists) != 1 or entry is not lists[0]]
         has_texts = len(lists) == 1 and mapping.is_table(()) and any(map(mapping.has_text, lists[0]))
-        if len(lists) == 1 and not (has_texts and len(str(others)) > len(str(lists[0][:_MANY]))):
+        is_short = has_texts and len(lists[0]) <= _MANY
+        if len(lists) == 1 and not (is_short and len(str(others)) > len(str(lists[0]))):
             return lists[0]
     return [value]
 
@@ -864,7 +865,8 @@ _BREAKING = re.compile(
     r"<(?!/?(?:a|abbr|b|code|del|em|font|i|ins|mark|s|small|span|strong|su[bp]|u)\b)[a-zA-Z!/][^<>]*>"
 )
 _TITLED = ("title", "name", "label")
-_KINDS_OF_TEXT = tuple(("type", kind) for kind in ("text", "html", "xhtml"))
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_KINDS_OF_TEXT = ("text", "html", "xhtml")
 _FEEDS, _ENTRIES = ("feed", "channel"), ("entry", "item")
 
 
@@ -951,16 +953,17 @@ def _value_of(element: Element) -> dict[str, object]:
     value: dict[str, object] = {}
     if element.get("encoding") == "base64":
         return value
+    kind = element.get("type") if str(element.tag).startswith(_ATOM) else None
     names = (str(name).rpartition("}")[2] for name in element.attrib)
     value |= {
         name: str(given)
         for name, given in zip(names, element.attrib.values(), strict=True)
-        if name not in _ABOUT_FILE and (name, given) not in _KINDS_OF_TEXT
+        if name not in _ABOUT_FILE and (name != "type" or kind not in _KINDS_OF_TEXT)
     }
-    inner = [child for child in element if tag_of(child)] if element.get("type") != "xhtml" else []
+    inner = [child for child in element if tag_of(child)] if kind != "xhtml" else []
     has_words = any((child.tail or "").strip() for child in element)
     text = "".join(map(str, element.itertext())) if has_words or not inner else element.text or ""
-    if element.get("type") == "xhtml":
+    if kind == "xhtml":
         from lxml.etree import tostring
 
         text = str(tostring(element, encoding="unicode", with_tail=False))

@@ -93,7 +93,8 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text = _with_aligned_tables(with_drawn_tables(_with_bullets(_without_pages(text))))
     text = with_turns(with_definitions(text))
     title = _title(text) or clean_title(origin.stem)
-    if len(_SECTION.findall(text)) >= _FEWEST_SECTIONS:
+    names = _SECTION.findall(text)
+    if len(names) == len({*names}) >= _FEWEST_SECTIONS:  # the speakers of a play come again
         text = _SECTION.sub(r"## \1\n", text)
     return Document(origin.uri, text, title, warnings=warnings)
 
@@ -138,7 +139,7 @@ def _with_aligned_tables(text: str) -> str:
         tables = [each for each in tables_in(lines) if each.is_certain] if has_columns else []
         for each in reversed(tables):
             below = lines[each.first + each.size :]
-            lines[each.first :] = ["", table_markdown(each), *([""] if below else []), *below]
+            lines[each.first :] = ["", table_markdown(each), *([""] if below and below[0] else []), *below]
         return "\n".join(lines).strip("\n") + "\n" * match[0].endswith("\n") if tables else match[0]
 
     return _PARAGRAPH.sub(woven, text)

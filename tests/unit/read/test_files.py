@@ -590,6 +590,15 @@ def test_aligned_numbers_below_labels_are_a_table_in_plain_text(tmp_path: Path) 
     found = document(given(tmp_path / "a.txt", f"Key figures\n\n{table}\n\nThe end.\n".encode()))
     assert "|  | 2024 | 2025 |\n| --- | --- | --- |\n| Timber | 1,700 | 1,900 |" in found.text
     assert found.text.endswith("| Ships | 2,950 | 3,020 |\n\nThe end.\n")
+    narrow = "     mean    sd\nA    1.20   0.1\nB    1.30   0.2\n"
+    found = document(given(tmp_path / "d.txt", f"Above the table.\n{narrow}{narrow}".encode()))
+    rows = "|  | mean | sd |\n| --- | --- | --- |\n| A | 1.20 | 0.1 |\n| B | 1.30 | 0.2 |"
+    assert found.text == f"Above the table.\n\n{rows}\n\n{rows}\n"
+    rule = "-" * 22
+    bill = f"Item        Qty   Price\n{rule}\nBolt          3    1.20\nNut          12    0.30\n{rule}\nTotal              7.20\n"
+    found = document(given(tmp_path / "c.txt", bill.encode()))
+    rows = "| Bolt | 3 | 1.20 |\n| Nut | 12 | 0.30 |\n| Total |  | 7.20 |\n"
+    assert found.text == f"| Item | Qty | Price |\n| --- | --- | --- |\n{rows}"
     for kept in (f"```\n{table}\n```\n", "Ada owes   5    7\nBo owes    6    8\nand    that is all\n"):
         assert document(given(tmp_path / "b.txt", kept.encode())).text == kept
 
@@ -612,4 +621,6 @@ def test_sections_of_a_printed_manual_page_are_headings(tmp_path: Path) -> None:
     ]
     assert found.title == "tide"
     letter = "DEAR ADA\n   come soon.\n\nYOURS\n   Bo\n"
-    assert document(given(tmp_path / "a.txt", letter.encode())).text == letter
+    play = "ADA\n   Who is there?\n\nBOB\n   Nay, answer me.\n\nADA\n   Long live the king!\n"
+    for kept in (letter, play):
+        assert document(given(tmp_path / "a.txt", kept.encode())).text == kept

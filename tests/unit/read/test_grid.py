@@ -94,6 +94,7 @@ def test_two_columns_of_words_without_marked_labels_are_pairs() -> None:
     assert grid("Part", "Seal", "Hub").rows == [["Seal"], ["Hub"]]
     assert grid("German | native", "Danish | B2").rows == [["German", "native"], ["Danish", "B2"]]
     assert grid("Part | Length", "Seal | 12 m").head == ["Part", "Length"]
+    assert grid("Part | Code", "Seal 1 | SKU-104", "Seal 2 | A1").head == ["Part", "Code"]
 
 
 def test_a_column_of_years_or_one_in_bold_has_no_header() -> None:

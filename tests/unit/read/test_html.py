@@ -680,6 +680,18 @@ LONG = f"<p>{PARAGRAPH}</p>"
             "<p>It rains. <a href=/a>Read more »</a></p><p>See <a href=/b>more pumps</a>.</p>",
             ["It rains.", "See more pumps."],
         ),
+        (
+            "<p>Her book is called <a href=/a>More</a></p><p>Ask to <a href=/b>see more</a></p>",
+            ["Her book is called More", "Ask to see more"],
+        ),
+        (
+            "<table><tr><th>Pump</th><th>Site</th></tr><tr><td>P1</td><td><a href=/a>More</a></td></tr></table>",
+            ["| P1 | More |"],
+        ),
+        (
+            "<table><tr><td>(a)</td><td><i></i>red <b>pumps</b></td></tr><tr><td>(b)</td><td><p>rings</p></td></tr></table>",
+            ["- (a) red **pumps**", "- (b) rings"],
+        ),
     ],
 )
 def test_names_parts_and_answers_of_pages_keep_their_words_apart(tmp_path: Path, body: str, lines: list[str]) -> None:

@@ -305,6 +305,8 @@ _FORMS = (
         ("eml", "<style " * 20, f"{_FORMS}{{}}\n--q--\n"),
         ("mbox", "From a Tue Mar  5 09:30:00 2024\nFrom: a\nTo: b\n\nwords\n\n", "{}"),
         ("latex", "\\emph{{a}} \\[", "{}"),
+        ("latex", "\\begin{columns}[", "\\documentclass{{beamer}} {}"),
+        ("latex", "\\documentclass[", "{}"),
         ("latex", "\\def\\x{a}\\x{ \\begin{alltt}", "{}"),
         ("rst", "*a* word\n\n", "{}"),
         ("rst", "Title\n=====\n\nwords\n\n", "{}"),

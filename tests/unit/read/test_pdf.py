@@ -27,6 +27,7 @@ from hlgraph.read.print_order import (
     with_headings,
     without_running_lines,
 )
+from hlgraph.read.tables import tables_in
 from hlgraph.records import Document
 from hlgraph.retrieve.evidence.tables import cells
 from hlgraph.testing.embedder import WordEmbedder
@@ -435,6 +436,11 @@ def test_the_lexicon_is_the_whole_document(tmp_path: Path) -> None:
     document = only(tmp_path / "a.pdf", pdf([BROKEN, "A determining price."]))
     assert isinstance(document, Document)
     assert "capabilities\nand a price-determining\npart." in document.text
+
+
+def test_a_page_in_bold_is_searched_for_tables_in_linear_time() -> None:
+    lines = [f"Row           5,0{number % 10}0      words" for number in range(800)]
+    assert_linear(lambda size: tables_in(lines[:size], is_marked=lambda _: True), 100, times=8, slack=3)
 
 
 def test_rejoining_is_linear() -> None:

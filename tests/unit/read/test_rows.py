@@ -292,6 +292,9 @@ def test_texts_in_an_object_that_says_more_are_no_documents(tmp_path: Path) -> N
     ]
     export, _ = run(tmp_path / "b.json", '{"total": 2, "items": [{"text": "Mix it well."}, {"text": "Bake it."}]}')
     assert [each.text for each in export] == ["Mix it well.", "Bake it."]
+    items = ", ".join(f'{{"text": "Step {number}"}}' for number in range(1_500))
+    export, _ = run(tmp_path / "c.json", f'{{"license": "{"x" * 25_000}", "items": [{items}]}}')
+    assert len(export) == 1_500
     mapped, _ = run(tmp_path / "a.json", recipe, mapping={"text": "text"})
     assert [each.text for each in mapped] == ["Mix it.", "Bake it."]
 
@@ -499,6 +502,12 @@ def test_sentences_below_the_rows_of_a_csv_file_are_no_cells(tmp_path: Path) -> 
     assert found.text.split("\n\n")[1:] == ["* all prices without VAT of 7 %", "Valid as long as it rains"]
     [found], _ = run(tmp_path / "b.csv", f"{rows}Total;26,30;\nVery large;;\n")
     assert found.text.splitlines()[-1] == "| Very large |  |  |"
+    for name in ("# of pieces: those of all sizes", "| a | sign that was not escaped."):  # no heading, no table
+        [found], _ = run(tmp_path / "c.csv", f"{rows}{name};;\n")
+        assert found.text.splitlines()[-1] == f"| {name.replace('|', chr(92) + '|')} |  |  |"
+    tasks = "Task,Owner,Due\nBuy paint,Ada,May\nWrite the report on the harbour,,\nCall the office of the mayor,,\n"
+    [found], _ = run(tmp_path / "d.csv", tasks)
+    assert found.text.splitlines()[-1] == "| Call the office of the mayor |  |  |"
 
 
 def test_a_delimiter_in_quotes_makes_a_name_with_a_number_sign_no_comment(tmp_path: Path) -> None:

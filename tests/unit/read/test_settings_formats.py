@@ -771,3 +771,6 @@ def test_a_feed_with_one_entry_in_xhtml_is_a_document(tmp_path: Path) -> None:
     assert isinstance(found, Document)
     assert (found.title, found.text) == ("Peas & beans", "Sown in April. No dung.")
     assert found.metadata["feed"] == "Notes"
+    [other] = given(tmp_path, "b.xml", '<form><field type="text" name="a"/><field type="xhtml">b</field></form>')
+    assert isinstance(other, Document)
+    assert other.text.splitlines()[4:] == ["| text | a |  |", "| xhtml |  | b |"]
