@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from hlgraph import errors
-from hlgraph.records import plain
+from hlgraph.records import SEARCH_K, plain
 
 if TYPE_CHECKING:
     from hlgraph.ingest.report import Report
@@ -64,7 +64,7 @@ class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class SearchAsked(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search; ``mode`` says how seeds are found, ``k`` is the number of pieces of evidence."""
 
-    k: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    k: Annotated[int, Meta(ge=1, le=10_000)] = SEARCH_K
     mode: Literal["vector", "text", "hybrid"] = "vector"
 
 
