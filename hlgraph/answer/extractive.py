@@ -232,7 +232,10 @@ _LIFE_PLACES = tuple(
         re.compile(
             rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
         ),
-        re.compile(rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"),
+        re.compile(
+            rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"
+            rf"|\A(?=[^A-Z]*\Z).*\b(?:{said})\b(?:[^.,;()–]|, ?\d){{0,90}}?\b(?:in|at|near) [a-z]"  # all in small letters
+        ),
         re.compile(rf"\b(?i:{said}): \d[\d\w ]*, {_PLACE_NAME}|{others}"),
     )
     for asked, noun, said, others in (
