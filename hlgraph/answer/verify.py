@@ -174,11 +174,14 @@ def _by_words(sentence: Cited) -> str:
 def _opened(sentence: Cited, tokens: int) -> Cited:
     """A sentence with what a judge reads of its evidence."""
     evidence: list[Evidence] = []
-    words = [word for part in telling_words(sentence.text) for word in part]
     for piece in sentence.evidence:
+        if not piece.summary_id:
+            evidence.append(piece)
+            continue
+        words = [word for part in telling_words(sentence.text) for word in part]
         # Of equal ones the closest to the question comes first.
-        best = sorted(piece.opened, key=lambda part: -Wording([part.text]).share(words)) if piece.summary_id else ()
-        evidence += fitted(best, tokens // 4).pieces if piece.summary_id else (piece,)
+        best = sorted(piece.opened, key=lambda part: -Wording([part.text]).share(words))
+        evidence += fitted(best, tokens // 4).pieces
     return sentence._replace(opened=tuple({part.id: part for part in evidence}.values()))
 
 
