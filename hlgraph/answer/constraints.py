@@ -202,15 +202,14 @@ class Statements:
             constraint = number[1]
         if constraint.startswith("--"):
             return any(constraint in _OPTION.findall(text) for text in self._own)
-        folded = fold(constraint)
-        is_day = (day := folded.removesuffix("s")) in DAYS and not self._words.isdisjoint((day[:3], day[:4]))
-        release = rf"\b{re.escape(constraint)}\.\d" if _VERSION.fullmatch(constraint) else ""  # 3.2.0 of 3.2
-        if is_day or (release and any(re.search(release, text) for text in self._texts)):
-            return True
-        if self._has_word(constraint) or (constraint in _SIGNS and any(map(_SIGNS[constraint].search, self._texts))):
-            return True
-        meanings = _meanings(folded, is_asked=True)
-        return (bool(meanings) and not self._meanings.isdisjoint(meanings)) or self._has_derived(folded)
+        asked = _asked(constraint)
+        return (
+            (bool(asked.day) and not self._words.isdisjoint(asked.day))
+            or (asked.pattern is not None and any(map(asked.pattern.search, self._texts)))
+            or self._has_word(asked.folded, constraint)
+            or (bool(asked.meanings) and not self._meanings.isdisjoint(asked.meanings))
+            or self._has_derived(asked.folded)
+        )
 
     def _has_derived(self, word: str) -> bool:
         """Whether the texts have the verb of a noun or of an adjective, or the reverse: "refundable" for "refunded"."""
@@ -218,13 +217,13 @@ class Statements:
             return self.has(verb)
         return not word.endswith(_NO_VERB_OF) and self._derived.has(word)
 
-    def _has_word(self, word: str) -> bool:
+    def _has_word(self, folded: str, word: str) -> bool:
         """Whether the texts have a word or a form of it; "wind" is no form of "windows", "Chrome" none of "chrony"."""
         if not self._wording.has(word):
             return False
-        folded = fold(word).removesuffix("'s")
-        forms = set() if _DIGIT.search(word) else self._wording.forms(folded)
-        return not forms or folded in self._words or any(_is_inflected(folded, other) for other in forms)
+        own = folded.removesuffix("'s")
+        forms = set() if own in self._words or _DIGIT.search(word) else self._wording.forms(own)
+        return not forms or any(_is_inflected(own, other) for other in forms)
 
     def unmet(self, constraints: Constraints) -> tuple[str, ...]:
         """The constraints that the texts do not meet, without words that tell little."""
@@ -260,6 +259,24 @@ def _verb_of(word: str) -> str:
     """
     root = _DERIVED.sub("", word)
     return root if root != word else ""
+
+
+class _Asked(NamedTuple):
+    """A constraint of one word: folded, the short names of a day, what texts may say in its place, and its meanings."""
+
+    folded: str
+    day: tuple[str, ...]
+    pattern: re.Pattern[str] | None
+    meanings: frozenset[int]
+
+
+@lru_cache(_KEPT)
+def _asked(word: str) -> _Asked:
+    folded = fold(word)
+    is_day = (day := folded.removesuffix("s")) in DAYS
+    is_version = _VERSION.fullmatch(word) is not None  # 3.2.0 of 3.2
+    pattern = re.compile(rf"\b{re.escape(word)}\.\d") if is_version else _SIGNS.get(word)
+    return _Asked(folded, (day[:3], day[:4]) if is_day else (), pattern, _meanings(folded, is_asked=True))
 
 
 @cached_by_text(_KEPT)
@@ -489,7 +506,7 @@ _RATE = re.compile(
     rf"\b(?:(?:per|an?|each|every) ({_RATES.replace(' ', '|')})\b|(year|month|week|hour)ly\b|(dai)ly\b|(annual)(?:ly)?\b)"
 )
 _SAME_RATE = {"dai": "day", "annual": "year"}
-_BELOW_RANK = rf"(?:{'|'.join(LISTS['lower_ranks'])})"
+_BELOW_RANK = re.compile(rf"\b((?:{'|'.join(LISTS['lower_ranks'])}))[ -]([^\W\d_]+)", re.IGNORECASE)
 # Who, what and when in German, French, Spanish, Italian, Portuguese and Dutch; their negations; who acts in the passive.
 _ASKS_ELSEWHERE = re.compile(rf"\W*(?:{'|'.join(LISTS['asking_elsewhere'])})\b", re.IGNORECASE)
 _WHO_ELSEWHERE = re.compile(
@@ -752,7 +769,7 @@ def _is_another_role(question: str, text: str) -> bool:
     )
     if asked and said and asked.isdisjoint(said):
         return True
-    for rank, role in {*re.findall(rf"\b({_BELOW_RANK})[ -]([^\W\d_]+)", text, re.IGNORECASE)}:
+    for rank, role in {*_BELOW_RANK.findall(text)}:
         is_bare = re.search(rf"(?<!{rank}[ -])\b{role}\b", text, re.IGNORECASE) is not None
         if not is_bare and re.search(rf"\b{role}\b", question) and not _is_asked(rank, question):
             return True

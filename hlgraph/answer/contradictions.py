@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from hlgraph.errors import InputError
+from hlgraph.extract.wording import content_set
 from hlgraph.ids import shown
 from hlgraph.records import (
     Answer,
@@ -223,9 +224,9 @@ class ScopedFacts:
         some : its facts
         """
         named = [(fact, *self.other_end(fact, key)) for fact in some]
-        clusters: list[tuple[set[str], list[set[str]], bool, list[Fact]]] = []
+        clusters: list[tuple[set[str], list[Set[str]], bool, list[Fact]]] = []
         for fact, same, name in sorted(named, key=lambda one: (len(one[2]), one[2], one[0].id)):
-            marks, said = {same, *self.supports[fact.id]}, set(content_words(name))
+            marks, said = {same, *self.supports[fact.id]}, content_set(name)
             has_digit = any(sign.isdigit() for sign in name)
             for known, words, digit, facts in clusters:
                 is_part = any(said <= other or other <= said for other in words)
@@ -444,7 +445,7 @@ class Contradicting:
 
     def _other(self, question: str, piece: Evidence) -> Evidence | None:
         """The latest statement that contradicts a piece about what is asked."""
-        asked = set(content_words(question))
+        asked = content_set(question)
         stems = {word[:_STEM] for word in asked}
         facts = _joined(self.stores, self.scope)
         own: dict[_Key, Fact] = {}
@@ -453,7 +454,7 @@ class Contradicting:
             if verbs and stems.issuperset(verb[:_STEM] for verb in verbs):
                 own |= dict.fromkeys(_keys_of(fact), fact)
         facts.load_names(key[0] for key in own)
-        named = {key: set(content_words(facts.name(key[0]))) for key in sorted(own)}
+        named = {key: content_set(facts.name(key[0])) for key in sorted(own)}
         keys = [key for key, words in named.items() if words and words <= asked]
         groups = facts.groups([facts.beside(sorted({key[0] for key in keys}), _OF_ENTITY)]) if keys else {}
         for key in keys:

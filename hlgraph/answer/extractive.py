@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import replace
 from enum import Enum
 from itertools import pairwise
@@ -61,10 +61,10 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import MONTHS, NUMERALS, denies
+from hlgraph.extract.wording import MONTHS, NUMERALS, content_set, denies
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, Calibration, Evidence, Kind
-from hlgraph.text import STOP_WORDS, content_words, fold, word_set, words
+from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, word_set, words
 
 # The kind of answer that a question asks for.
 
@@ -264,6 +264,14 @@ _WHOM_TO_TELL = re.compile(
 _TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
 _SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_BESIDE_DATES)
 """What a text must have, or may have alone, that answers a question."""
+
+
+@cached_by_text(1_024)
+def _beside(question: str, *, is_required: bool = False) -> tuple[re.Pattern[str], ...]:
+    """What a text must have, or may have alone, to answer a question."""
+    return tuple(said for asking, said in (_REQUIRED if is_required else _SUFFICIENT) if asking.search(question))
+
+
 _CHANGED_BY = re.compile(r"\bby (?:[a-z]+ ){0,2}[\d.,]+ ?(?:%|per ?cent)")  # "raised by at most 3 percent"
 # No number but of days and the like.
 _ONLY_DAYS = re.compile(
@@ -281,11 +289,15 @@ def _has_extent(question: str, text: str) -> bool:
     unit = _TIME_COUNTED.search(question)
     if unit and not re.search(rf"\b{unit[1]}s?\b", text, re.IGNORECASE):
         return False
-    is_sum = _SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)
-    is_change = _CHANGED_BY.search(text) is not None and " by " not in question.lower()
-    is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {*_NUMBER.findall(question)}
-    is_no_cost = _COST_ASKED.search(question) and (not is_sum or is_change or is_of_days)
-    if is_no_cost or any(asking.search(question) and not said.search(text) for asking, said in _REQUIRED):
+    if _COST_ASKED.search(question):
+        is_sum = _SUM.search(text) or _COST.search(fold(text)) or _BARE_CELL.search(text)
+        is_change = _CHANGED_BY.search(text) is not None and " by " not in question.lower()
+        is_of_days = _ONLY_DAYS.search(text) is not None and not {*_NUMBER.findall(text)} <= {
+            *_NUMBER.findall(question)
+        }
+        if not is_sum or is_change or is_of_days:
+            return False
+    if not all(said.search(text) for said in _beside(question, is_required=True)):
         return False
     lasting = _TIME_OF.match(text)
     if lasting and not statement(question).has(fold(lasting[1])):
@@ -352,7 +364,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     Beside :func:`has_expected`, a person may be any noun right before the words of the question or after "by", and a place any
     noun after a preposition right after a word of it. A number must count what the question counts.
     """
-    asked = {*map(fold, constraints.all), *content_words(question)}
+    asked = {*map(fold, constraints.all), *content_set(question)}
     if (name := _defined(question)) is not None:  # "Ada Falk (1821-1868) was ...", "Marl: ..."
         head = _DEFINED.match(text)
         own = {*words(head[1])} if head else set[str]()
@@ -597,8 +609,8 @@ class _Pool:
     ) -> None:
         bodies = [body_of(piece) for piece in evidence]
         self.defines = [_DEFINES.match(text) is not None for text in bodies]
-        self.said = [set(content_words(piece.text)) for piece in evidence]
-        self.titles = [set(content_words(_ASIDE.sub("", piece.source.title))) for piece in evidence]
+        self.said = [content_set(piece.text) for piece in evidence]
+        self.titles = [content_set(_ASIDE.sub("", piece.source.title)) for piece in evidence]
         self.sources = [piece.source.id for piece in evidence]
         self.asked = {*map(fold, constraints.all), *content_words(question)}
         self.kind, self.is_plural = expected(question), asks_for_several(question)
@@ -696,7 +708,7 @@ class _Pool:
             return False
         if _VERSION_ASKED.search(self.question) and not has_expected(Expected.NUMBER, text, asked=self.asked):
             return False
-        is_sufficient = any(asking.search(self.question) and said.search(text) for asking, said in _SUFFICIENT)
+        is_sufficient = any(said.search(text) for said in _beside(self.question))
         is_none = counted(self.question, text) == "none"
         return is_sufficient or is_none or _has_answer(self.question, self.kind, text, constraints)
 
@@ -767,7 +779,7 @@ class _Pool:
         noun = _WHICH.search(question)
         is_led = self._is_led_to(first, places[1:], {*lacks} & {*constraints.names})
         if is_led and not _ONE_STEP.fullmatch(question.strip()):
-            core = {*content_words(_BESIDE_NAME.sub(" ", asked))} & {*constraints.telling} - {noun[1] if noun else ""}
+            core = content_set(_BESIDE_NAME.sub(" ", asked)) & {*constraints.telling} - {noun[1] if noun else ""}
             return core if core <= lacks else ()
         if not relative and not lacks.issubset(constraints.words):
             return lacks
@@ -831,7 +843,7 @@ class _Pool:
         if self.sources[at] != self.sources[first] or self.is_other[at]:
             return False
         return (is_before(one, other) and other.start - one.end < _PARAGRAPH_GAP) or (
-            self.kind is not Expected.TIME and self.defines[at] and self.titles[at] <= {*content_words(body_of(one))}
+            self.kind is not Expected.TIME and self.defines[at] and self.titles[at] <= content_set(body_of(one))
         )
 
     def _chain(self, first: int, most: int) -> list[int]:
@@ -865,10 +877,10 @@ class _Pool:
     def _leads(self, one: int, other: int) -> bool:
         """Whether ``other`` is about something that ``one`` names, and the question does not."""
         title = self.titles[other]
+        if not title or not title <= self.said[one] or title <= self.asked or title <= self.titles[one]:
+            return False
         written = _ASIDE.sub("", self.evidence[other].source.title).strip()
-        is_name = len(title) > 1 or (not written.islower() and written in self.evidence[one].text)  # no minutes.txt
-        is_told = title <= self.said[one] and not (title <= self.asked or title <= self.titles[one])
-        return bool(title) and is_name and is_told
+        return len(title) > 1 or (not written.islower() and written in self.evidence[one].text)  # no minutes.txt
 
 
 def _met(constraints: Sequence[str], statements: Sequence[Statements]) -> NDArray[np.bool_]:
@@ -885,11 +897,13 @@ def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.
 
 def _is_fragment(text: str, constraints: Constraints) -> bool:
     """Whether a text can't answer alone: a lead-in, or at most three words without a label that is asked for ("language: Go")."""
+    if text.rstrip().endswith((":", "：")):
+        return True
+    if len(text.split()) > _SHORT:
+        return False
     label = text.rpartition(": ")[0]
     measures = {measure for word in constraints.words for measure in measured_by(word)}
-    is_labelled = has_itself(label, constraints) or not measures.isdisjoint(words(label))
-    is_short = len(text.split()) <= _SHORT and not is_labelled
-    return is_short or text.rstrip().endswith((":", "："))
+    return not has_itself(label, constraints) and measures.isdisjoint(words(label))
 
 
 NOT_FOUND = "Nothing in the corpus answers this."
@@ -940,12 +954,12 @@ def extractive_answer(
     Answer
         ``NOT_FOUND`` if no piece is about the question. ``uncovered`` names the constraints that no piece meets.
     """
-    asked = set(content_words(question))
+    asked = content_set(question)
     about = [
         piece
         for piece in evidence
-        if (content_words(piece.text) and is_about(asked, piece, calibration=calibration))
-        or not asked.isdisjoint(content_words(question_of(piece, evidence)))
+        if (content_set(piece.text) and is_about(asked, piece, calibration=calibration))
+        or not asked.isdisjoint(content_set(question_of(piece, evidence)))
     ]
     cosines = [cosine_of(piece, calibration) for piece in about]
     relevance = [relevance_of(piece, cosine) for piece, cosine in zip(about, cosines, strict=True)]
@@ -1097,7 +1111,7 @@ def relevance_of(piece: Evidence, otherwise: float | None) -> float | None:
     return None if score is None else min(1.0, max(0.0, score))
 
 
-def is_about(asked: set[str], piece: Evidence, *, calibration: Calibration | None = None) -> bool:
+def is_about(asked: Set[str], piece: Evidence, *, calibration: Calibration | None = None) -> bool:
     """Whether a piece of evidence is about a question.
 
     Parameters
@@ -1111,7 +1125,7 @@ def is_about(asked: set[str], piece: Evidence, *, calibration: Calibration | Non
     bool
         True if it shares a content word with the question, or its :func:`cosine_of` is at least 0.25.
     """
-    return bool(asked & set(content_words(piece.text))) or (cosine_of(piece, calibration) or 0.0) >= _LEAST_COSINE
+    return bool(asked & content_set(piece.text)) or (cosine_of(piece, calibration) or 0.0) >= _LEAST_COSINE
 
 
 def cosine_of(piece: Evidence, calibration: Calibration | None = None) -> float | None:

@@ -6,7 +6,7 @@ A form is used where the evidence has the facts for it; otherwise the answer say
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
@@ -28,7 +28,7 @@ from hlgraph.answer.constraints import (
     words_of,
 )
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
-from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, denies
+from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, content_set, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
 from hlgraph.text import (
@@ -95,7 +95,7 @@ def _body(text: str, title: str, *headings: str) -> str:
     head, _, rest = text[at:].partition(": ")
     place = {word for part in (title, *headings) for word in content_words(part)}
     has_own = denies(head) or (at and _NUMBER.search(_NUMBERING.sub("", head)))
-    is_place = at or head.endswith("?") or set(content_words(head)) <= place
+    is_place = at or head.endswith("?") or content_set(head) <= place
     return rest if rest and is_place and not has_own else text[at:].lstrip(",: ")
 
 
@@ -201,7 +201,7 @@ def _other_names(body: str, texts: Sequence[str], names: Sequence[str]) -> list[
     own: list[str] = []
     for first, last in pairwise(re.sub(r"['’]s$", "", name) for name in names):
         behind = re.compile(rf"(?:([\w'’-]+)\.? )?\b{re.escape(last)}\b")
-        if not behind.search(body):
+        if last not in body or not behind.search(body):
             continue
         said = (
             {word for word in behind.findall(text) if word.istitle() and fold(word) not in STOP_WORDS} - _HONORIFICS
@@ -653,6 +653,12 @@ def _quantified(text: str, of: Range, written: str) -> _Quantity:
     return _Quantity(of, "%" if word in ("percent", "per") else key(word), behind.end())
 
 
+@cached_by_text(_KEPT)
+def _single_values(question: str) -> list[_Quantity]:
+    """The values of a question without a bound."""
+    return [] if _BOUND.search(question) else _values(question)
+
+
 _PERSON_ASKED = re.compile(r"(?:who|which|where|under whom)\b", re.IGNORECASE)
 
 
@@ -673,7 +679,7 @@ def within_range(question: str, text: str) -> set[str]:
     >>> within_range("Who was the chair in 2015?", "Ada Falk was the chair from 2010 to 2019.")
     {'2015'}
     """
-    asked = [] if _BOUND.search(question) else _values(question)
+    asked = _single_values(question)
     stated = _quantities(text) if asked else ()
     spans = [(each.range, each.unit) for each in stated if each.range.low != each.range.high]
     inside = set()
@@ -863,15 +869,22 @@ _OPPOSITES = [
 
 def _opposed(question: str, text: str) -> set[str]:
     """The words of a question in whose place a text has their opposite."""
-    asked, said = (set(words(_AFTER_HYPHEN.sub("", each))) for each in (question, text))
+    # What may not be done is no opposite of what is forbidden.
+    said = set(words(_AFTER_HYPHEN.sub("", text))).difference(("may", "can"))
+    opposites, qualities = _opposites_of(question)
+    opposed = {word for own, mine, theirs in opposites if said & theirs and not said & mine for word in own}
+    return opposed.union(word for word in qualities - said if said & {f"in{word}", f"un{word}", f"im{word}"})
+
+
+@cached_by_text(_KEPT)
+def _opposites_of(question: str) -> tuple[list[tuple[Set[str], ...]], Set[str]]:
+    """The words of a question that have opposites, with the words like them and their opposites, and its qualities."""
+    asked = set(words(_AFTER_HYPHEN.sub("", question)))
     asked -= word_set("may can").difference(words(question)[:1])  # in the month of May
-    said -= word_set("may can")  # what may not be done is no opposite of what is forbidden
-    opposite = (
-        mine for mine, theirs in _OPPOSITES if asked & mine and said & theirs and not said & mine and not asked & theirs
-    )
-    qualities = (word for word in asked - said if _QUALITY.search(word))
-    negated = {word for word in qualities if not said.isdisjoint((f"in{word}", f"un{word}", f"im{word}"))}
-    return {word for mine in opposite for word in asked & mine} | negated
+    pairs: list[tuple[Set[str], ...]] = [
+        (asked & mine, mine, theirs) for mine, theirs in _OPPOSITES if asked & mine and not asked & theirs
+    ]
+    return pairs, {word for word in asked if _QUALITY.search(word)}
 
 
 # Comparisons of two things.
@@ -1035,7 +1048,7 @@ def _apart(text: str, names: tuple[str, str], *, is_age: bool) -> list[_Value | 
 
     A part without a name goes on with the part before: "Ada, 25, and Ben, 22". Ages are negative, so that the oldest comes first.
     """
-    own = [set(content_words(name)) for name in names]
+    own = [content_set(name) for name in names]
     telling = [mine - theirs or mine for mine, theirs in zip(own, reversed(own), strict=True)]
     for at, name in enumerate(names):  # a name with "and" is one word
         text = re.sub(rf"\b{re.escape(name)}\b", " ".join(telling[at]), text, flags=re.IGNORECASE)
@@ -1075,7 +1088,7 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
     is_age = not _AGED.isdisjoint(asked)
     for piece in evidence:
         body = body_of(piece)
-        if is_row(body) or (wanted.is_time and not is_age) or not names <= {*content_words(body)}:
+        if is_row(body) or (wanted.is_time and not is_age) or not names <= content_set(body):
             continue
         said = Statements([body, before(piece, evidence)], places=places_of(piece))
         is_of = is_age or all(map(said.has, telling)) if telling or is_age else any(map(said.has, measures))
@@ -1084,11 +1097,11 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
             return [_Row(value, name, piece) for value, name in zip((one, other), wanted.names, strict=True)]
     rows: list[_Row] = []
     for name, other_name in zip(wanted.names, reversed(wanted.names), strict=True):
-        known = set(content_words(name))
-        about = sorted(evidence, key=lambda piece: not known <= set(content_words(piece.source.title)))
+        known = content_set(name)
+        about = sorted(evidence, key=lambda piece: not known <= content_set(piece.source.title))
         for piece in about:
-            own = {*content_words(body_of(piece))}
-            is_other = set(content_words(other_name)) <= own and not known <= own
+            own = content_set(body_of(piece))
+            is_other = content_set(other_name) <= own and not known <= own
             # It tells of what is asked ("opened"), or else of the beginning or the end of something.
             is_told = any(map(statement(piece.text).has, telling)) or _BEGINS.search(piece.text) is not None
             if is_other or (wanted.is_time and not is_told):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -23,12 +23,13 @@ from hlgraph.answer.extractive import NOT_FOUND, is_about, relevance_of
 from hlgraph.answer.forms import joined
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome, telling_reply
 from hlgraph.errors import ModelAnswerError
+from hlgraph.extract.wording import content_set
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.models.protocols import ChatModel
 from hlgraph.records import Answer, Calibration, Evidence, ReportFigures
 from hlgraph.retrieve.request import CommunityEvidence
-from hlgraph.text import content_words, count_tokens
+from hlgraph.text import count_tokens
 
 # The input of the calls for points: the communities of the evidence, divided by a budget in tokens.
 
@@ -407,13 +408,13 @@ def extractive_report(
         ``NOT_FOUND`` if no piece is about the question.
     """
     bounds = bounds or ReportBounds()
-    asked = set(content_words(question))
+    asked = content_set(question)
     points: list[Point] = []
-    seen: list[set[str]] = []
+    seen: list[Set[str]] = []
     for number, section in enumerate(sections_of(evidence)):
         mine: list[Point] = []
         for at in section.places:
-            words = set(content_words(evidence[at].text))
+            words = content_set(evidence[at].text)
             is_new = not any(len(words & other) >= _SAME * min(len(words), len(other)) for other in seen)
             if words and is_new and is_about(asked, evidence[at], calibration=calibration):
                 seen.append(words)

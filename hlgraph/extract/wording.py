@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
 
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, folded_words, numbers, sentences, word_set
+from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, folded_words, numbers, sentences, word_set
 
 # Lexical support: whether evidence supports a sentence by words alone, without a model.
 #
@@ -181,13 +181,9 @@ class Wording:
 
     def has(self, word: str) -> bool:
         """Whether the texts have a word: a name whole or in all its parts, a number, or a form of an ordinary word."""
-        is_number = any(map(str.isdigit, word))
-        if is_number and fold(word) in self._numbers:
+        number, bare, parts = _parts_of(word)
+        if number in self._numbers or (bare and (bare in self._known or self.forms(bare))):
             return True
-        bare = _bare(word)
-        if not is_number and (bare in self._known or self.forms(bare)):
-            return True
-        parts = _words_of(word, is_name=True)[1:]
         return len(parts) > 1 and all(part in self._known or part in self._numbers for part in parts)
 
     def forms(self, word: str) -> set[str]:
@@ -306,6 +302,13 @@ def _bare(word: str) -> str:
     return fold(word).removesuffix("'s").replace(".", "")
 
 
+@lru_cache(_KEPT)
+def _parts_of(word: str) -> tuple[str | None, str, tuple[str, ...]]:
+    """A word as a number and as a name or ordinary word, one of which is empty, and the parts of a name."""
+    is_number = any(map(str.isdigit, word))
+    return fold(word) if is_number else None, "" if is_number else _bare(word), tuple(_words_of(word, is_name=True)[1:])
+
+
 def _read(*texts: str) -> _Words:
     """The content of texts together. It is not to be changed: that of one text is in the cache."""
     if len(texts) == 1:
@@ -359,6 +362,12 @@ def _read_sentence(text: str, words: _Words) -> None:
                 words.negated.setdefault(part, set()).add(has_denial)
             reach = max(0, reach - 1)
         is_first = False
+
+
+@cached_by_text(_KEPT)
+def content_set(text: str) -> frozenset[str]:
+    """The :func:`hlgraph.text.content_words` of a text, each once: an answer compares its evidence with many texts."""
+    return frozenset(content_words(text))
 
 
 def denies(text: str) -> bool:
