@@ -70,7 +70,7 @@ _NAMES = {_LOCK, MANIFEST, *LISTS, *MATRICES.values()}
 # The lines of the parts.
 
 
-class Line(msgspec.Struct, tag_field="type", omit_defaults=True):
+class Line(msgspec.Struct, tag_field="type", omit_defaults=True, gc=False):
     """A line of a part; ``is_bare`` means that the store has no vector of the record."""
 
 
@@ -291,7 +291,7 @@ def read_manifest(folder: Path) -> Manifest:
         data = path.read_bytes()
         version = msgspec.json.decode(data, type=dict[str, Any]).get("format")
     except (OSError, msgspec.MsgspecError):
-        raise InputError(f"{folder}: this is no export; name a folder that hlgraph export wrote") from None
+        version = None
     if not isinstance(version, int):
         raise InputError(f"{folder}: this is no export; name a folder that hlgraph export wrote")
     if version > FORMAT:
@@ -449,7 +449,7 @@ class _Matrix:
     def write(self, matrix: NDArray[np.float32]) -> None:
         """Append rows."""
         self.rows += len(matrix)
-        self._out.write(np.ascontiguousarray(matrix, dtype=FLOAT).tobytes())
+        self._out.write(np.ascontiguousarray(matrix, dtype=FLOAT).data)
 
     def close(self) -> None:
         """End the file."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,10 +26,7 @@ from numpy.typing import NDArray
 
 from hlgraph import ids, progress
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym, VectorBlock
-from hlgraph.errors import (
-    InputError,
-    StoreCorruptError,
-)
+from hlgraph.errors import InputError, StoreCorruptError
 from hlgraph.index.embed import indexed
 from hlgraph.ingest.exports import (
     DECISIONS,
@@ -63,17 +60,7 @@ from hlgraph.ingest.exports import (
 )
 from hlgraph.persist.assemble import removal
 from hlgraph.persist.journal import check_left, persist, resume
-from hlgraph.records import (
-    Chunk,
-    Community,
-    Entity,
-    Kind,
-    Record,
-    Source,
-    Statement,
-    Summary,
-    Topic,
-)
+from hlgraph.records import Chunk, Community, Entity, Kind, Record, Source, Statement, Summary, Topic
 from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import Arrival, CorpusWriter
 from hlgraph.stores.derived import Made, Run, Summarised
@@ -197,11 +184,6 @@ class _Batch(NamedTuple):
     change: Change
     embedded: Mapping[Kind, list[bool]]
 
-    @property
-    def size(self) -> int:
-        """The number of chunks, topics and statements."""
-        return sum(map(len, self.embedded.values()))
-
 
 class CorpusImport:
     """One import: :meth:`check`, :meth:`write` and :meth:`reveal` it, under the lock.
@@ -275,7 +257,7 @@ class CorpusImport:
     def _write_all(self) -> None:
         self._done = self._writer.begin()
         with progress.step("import", self._manifest.records.get(Kind.STATEMENT, 0), unit="statements"):
-            for batch in _joined(self._sources()):
+            for batch in self._batches():
                 self._write_batch(batch)
                 progress.advance("import", len(batch.change.statements))
         names = self._write_entities()
@@ -289,10 +271,13 @@ class CorpusImport:
         """Make the corpus visible."""
         self._writer.reveal({Kind(kind): number for kind, number in self._manifest.records.items()})
 
-    def _sources(self) -> Iterator[_Batch]:
-        for lines in _grouped(_lines(self._folder / SOURCES, OfSource)):
-            batch = _batch(lines, self._corpus)
-            yield batch._replace(change=_renamed(batch.change, self._manifest.ids)) if self._is_renamed else batch
+    def _batches(self) -> Iterator[_Batch]:
+        for lines in _joined(_grouped(_lines(self._folder / SOURCES, OfSource))):
+            yield self._renamed(lines) if self._is_renamed else _batch(lines, self._corpus)
+
+    def _renamed(self, lines: list[OfSource]) -> _Batch:
+        batches = [_batch(group, self._corpus) for group in _grouped(lines)]
+        return _together([one._replace(change=_renamed(one.change, self._manifest.ids)) for one in batches])
 
     def _write(self, change: Change, beside: Callable[[], object] = tuple) -> None:
         """Write a change, unless an interrupted import has written it."""
@@ -305,23 +290,16 @@ class CorpusImport:
 
     def _write_batch(self, batch: _Batch) -> None:
         change = batch.change
-        if self._place < self._done:
-            for kind, embedded in batch.embedded.items():
-                self._vectors[kind].skip(sum(embedded))
         titles = {source.id: source.title for source in change.sources}
-        records: Mapping[Kind, Sequence[Record]] = {
-            Kind.CHUNK: change.chunks,
-            Kind.TOPIC: change.topics,
-            Kind.STATEMENT: change.statements,
-        }
-        blocks = (
-            ()
-            if self._place < self._done
-            else tuple(
-                self._block(kind, list(compress(some, batch.embedded[kind])), titles) for kind, some in records.items()
-            )
-        )
-        rows = VectorBatch(self._corpus, self.arrival.id, change.sources, tuple(block for block in blocks if block.ids))
+        blocks = []
+        written: tuple[Sequence[Record], ...] = (change.chunks, change.topics, change.statements)
+        for kind, records in zip(OF_SOURCES, written, strict=True):
+            embedded = list(compress(records, batch.embedded[kind]))
+            if self._place < self._done:
+                self._vectors[kind].skip(len(embedded))
+            elif embedded:
+                blocks.append(self._block(kind, embedded, titles))
+        rows = VectorBatch(self._corpus, self.arrival.id, change.sources, tuple(blocks))
         self._write(change, partial(self._stores.vectors.upsert, rows))
 
     def _block(self, kind: Kind, records: Sequence[Record], titles: Mapping[str, str]) -> VectorBlock:
@@ -361,47 +339,43 @@ class CorpusImport:
     def _write_runs(self) -> None:
         """Write communities and summaries: first the outdated runs, then the others, on a version of their own."""
         derived = self._stores.graph.derived
-        runs = [_run(lines, self._vectors[Kind.SUMMARY]) for lines in _grouped(_lines(self._folder / DERIVED, OfRun))]
-        if not self._is_renamed and derived is not None:
-            for is_stale in (True, False):
-                for line, result in runs:
-                    if line.is_stale is is_stale:
-                        run = Run(
-                            *(self._corpus, line.name, self._writer.version(), line.parameters, line.levels),
-                            *(line.by, line.stamp),
-                        )
-                        derived.save(run, _of_corpus(result, self._corpus))
-                if is_stale and any(line.is_stale for line, _ in runs):
-                    self._place = max(self._place, self._done)  # once more after a kill
-                    self._write(Change("", self._corpus))
+        if self._is_renamed or derived is None:
+            return
+        for is_stale in (True, False):
+            vectors = _Vectors(self._folder, Kind.SUMMARY, manifest=self._manifest)
+            read = partial(_run, vectors=vectors, corpus=self._corpus)
+            is_any = False
+            for line, result in map(read, _grouped(_lines(self._folder / DERIVED, OfRun))):
+                if line.is_stale is is_stale:
+                    is_any = True
+                    run = Run(
+                        *(self._corpus, line.name, self._writer.version(), line.parameters, line.levels),
+                        *(line.by, line.stamp),
+                    )
+                    derived.save(run, result)
+            if is_stale and is_any:
+                self._place = max(self._place, self._done)  # once more after a kill
+                self._write(Change("", self._corpus))
 
 
-def _run(lines: Sequence[OfRun], vectors: _Vectors) -> tuple[RunLine, Made]:
+def _run(lines: Sequence[OfRun], *, vectors: _Vectors, corpus: str) -> tuple[RunLine, Made]:
     """A run and what it made. Like a build, it holds one run in memory."""
     (run,) = (line for line in lines if isinstance(line, RunLine))
     communities = [line for line in lines if isinstance(line, CommunityLine)]
     summaries = [line for line in lines if isinstance(line, SummaryLine)]
     matrix = vectors.next(len(summaries))
     result = Made(
-        [Community(line.id, "", line.level, line.size, line.parent) for line in communities],
+        [Community(line.id, corpus, line.level, line.size, line.parent) for line in communities],
         {line.id: line.members for line in communities},
         [
             Summarised(
-                Summary(line.id, "", line.text, line.level, line.input_hash),
+                Summary(line.id, corpus, line.text, line.level, line.input_hash),
                 *(line.community, row, line.parts, line.source, line.chunks),
             )
             for line, row in zip(summaries, matrix, strict=True)
         ],
     )
     return run, result
-
-
-def _of_corpus(result: Made, corpus: str) -> Made:
-    return Made(
-        [replace(row, corpus=corpus) for row in result.communities],
-        result.members,
-        [row._replace(summary=replace(row.summary, corpus=corpus)) for row in result.summaries],
-    )
 
 
 _Head = TypeVar("_Head", OfSource, OfRun)
@@ -419,18 +393,19 @@ def _grouped(lines: Iterable[_Head]) -> Iterator[list[_Head]]:
         yield group
 
 
-def _joined(batches: Iterable[_Batch]) -> Iterator[_Batch]:
-    """Small batches together, up to ``_NODES`` records."""
-    some: list[_Batch] = []
+def _joined(groups: Iterable[list[OfSource]]) -> Iterator[list[OfSource]]:
+    """The lines of small sources together, up to ``_NODES`` chunks, topics and statements."""
+    some: list[OfSource] = []
     size = 0
-    for batch in batches:
-        if some and size + batch.size > _NODES:
-            yield _together(some)
+    for lines in groups:
+        count = sum(isinstance(line, ChunkLine | TopicLine | StatementLine) for line in lines)
+        if some and size + count > _NODES:
+            yield some
             some, size = [], 0
-        some.append(batch)
-        size += batch.size
+        some += lines
+        size += count
     if some:
-        yield _together(some)
+        yield some
 
 
 def _together(batches: Sequence[_Batch]) -> _Batch:
@@ -478,50 +453,48 @@ _OWN = (
 )
 
 
-def _batch(lines: Sequence[OfSource], corpus: str) -> _Batch:
-    """One source as a change."""
-    (head,) = (line for line in lines if isinstance(line, SourceLine))
-    metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in head.metadata.items()}
-    source = Source(
-        *(head.id, corpus, head.uri, head.title, head.checksum, metadata),
-        *(head.version, head.valid_from, head.valid_to),
-    )
-    chunks = [line for line in lines if isinstance(line, ChunkLine)]
-    topics = [line for line in lines if isinstance(line, TopicLine)]
-    statements = [line for line in lines if isinstance(line, StatementLine)]
+def _batch(lines: Iterable[OfSource], corpus: str) -> _Batch:
+    """The lines of some sources as a change."""
+    parts: defaultdict[type, list[tuple[str, Any]]] = defaultdict(list)
+    owner = ""
+    for line in lines:
+        if isinstance(line, SourceLine):
+            owner = line.id
+        parts[type(line)].append((owner, line))
+    chunks = [line for _, line in parts[ChunkLine]]
     mentions = tuple(MentionLink(line.id, *row) for line in chunks for row in line.mentions)
     change = Change(
         "",
         corpus,
-        sources=(source,),
-        base_versions=(0,),
+        sources=tuple(_source(line, corpus) for _, line in parts[SourceLine]),
+        base_versions=(0,) * len(parts[SourceLine]),
         chunks=tuple(
             Chunk(
-                *(line.id, source.id, line.text, line.start, line.end, line.position, line.tokens),
+                *(line.id, source, line.text, line.start, line.end, line.position, line.tokens),
                 *(line.headings, line.page, line.fingerprint),
             )
-            for line in chunks
+            for source, line in parts[ChunkLine]
         ),
-        topics=tuple(Topic(line.id, source.id, line.name) for line in topics),
-        statements=tuple(Statement(line.id, source.id, line.text) for line in statements),
+        topics=tuple(Topic(line.id, source, line.name) for source, line in parts[TopicLine]),
+        statements=tuple(Statement(line.id, source, line.text) for source, line in parts[StatementLine]),
         entities=tuple(dict.fromkeys(mention.entity_id for mention in mentions)),
-        facts=tuple(
-            FactRow(line.id, line.subject, line.predicate, line.object, line.complement)
-            for line in lines
-            if isinstance(line, FactLine)
-        ),
+        facts=tuple(dict.fromkeys(FactRow(*msgspec.structs.astuple(line)) for _, line in parts[FactLine])),
         placements=tuple(Placement(line.id, *row) for line in chunks for row in line.statements),
         abouts=tuple(About(line.id, "", *row) for line in chunks for row in line.topics)
         + tuple(About(line.id, *row) for line in chunks for row in line.abouts),
         mentions=mentions,
         supports=tuple(Support(line.id, *row) for line in chunks for row in line.supports),
     )
-    embedded = {
-        Kind.CHUNK: [not line.is_bare for line in chunks],
-        Kind.TOPIC: [not line.is_bare for line in topics],
-        Kind.STATEMENT: [not line.is_bare for line in statements],
-    }
-    return _Batch(change, embedded)
+    of_kinds = zip(OF_SOURCES, (ChunkLine, TopicLine, StatementLine), strict=True)
+    return _Batch(change, {kind: [not line.is_bare for _, line in parts[of]] for kind, of in of_kinds})
+
+
+def _source(line: SourceLine, corpus: str) -> Source:
+    metadata = {key: tuple(value) if isinstance(value, list) else value for key, value in line.metadata.items()}
+    return Source(
+        *(line.id, corpus, line.uri, line.title, line.checksum, metadata),
+        *(line.version, line.valid_from, line.valid_to),
+    )
 
 
 # Another name: all ids are computed again.

@@ -29,7 +29,8 @@ import sqlite3
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -41,6 +42,9 @@ _AT_ONCE = 256  # pages that are read together
 _MOST_PAGES = 1 << 25
 """Limit for B-tree pages: in a longer file (128 GiB of 4 KiB pages) an overflow page can begin like one."""
 
+_BITS = 256
+_Pages = defaultdict[int, int]
+"""Numbers of pages: a bit for each, by the number divided by ``_BITS``."""
 _kept: dict[tuple[int, int], int] = {}
 
 
@@ -67,7 +71,7 @@ class Wiping:
         self._forget()
 
     def _forget(self) -> None:
-        self._pages: set[int] = set()
+        self._pages = _Pages(int)
         self._seen = (b"", 0)
         self._is_whole: bool | None = None
 
@@ -109,7 +113,8 @@ class Wiping:
                 frame = log.read(_FRAME_HEADER)
                 if len(frame) < _FRAME_HEADER or frame[8:16] != salts:
                     break
-                self._pages.add(int.from_bytes(frame[:4], "big"))
+                number = int.from_bytes(frame[:4], "big")
+                self._pages[number // _BITS] |= 1 << number % _BITS
                 at += _FRAME_HEADER + size
             self._seen = (salts, at)
 
@@ -140,7 +145,7 @@ def empty_log(connection: sqlite3.Connection) -> bool:
 
 
 def wipe(
-    connection: sqlite3.Connection, file: Path, *, pages: Collection[int] | None = None, is_shared: bool = False
+    connection: sqlite3.Connection, file: Path, *, pages: Mapping[int, int] | None = None, is_shared: bool = False
 ) -> bool:
     """Overwrite the unused bytes of pages; call :func:`empty_log` first. Returns False if another writer was faster.
 
@@ -150,7 +155,7 @@ def wipe(
     ----------
     connection : a connection that may write, outside a transaction
     file : its file
-    pages : numbers of pages; default: all
+    pages : numbers of pages, as :class:`Wiping` has them; default: all
     is_shared : make all connections drop their caches, by a transaction that changes ``user_version``; default: only readers
         are connected, and the caller closes ``connection``
 
@@ -179,13 +184,13 @@ def wipe(
             connection.execute("ROLLBACK")
 
 
-def wipe_opened(descriptor: int, *, pages: Collection[int] | None = None) -> bool:
+def wipe_opened(descriptor: int, *, pages: Mapping[int, int] | None = None) -> bool:
     """Overwrite the unused bytes of a file that no other program writes; returns whether there were any.
 
     Parameters
     ----------
     descriptor : the file, opened to read and write
-    pages : numbers of pages; default: all
+    pages : see :func:`wipe`
 
     Raises
     ------
@@ -231,7 +236,7 @@ def unwiped(file: Path) -> list[Span]:
 _Reader = Callable[[int, int], bytes]
 
 
-def _spans(read: _Reader, pages: Collection[int] | None) -> Iterator[Span]:
+def _spans(read: _Reader, pages: Mapping[int, int] | None) -> Iterator[Span]:
     head = read(0, 100)
     size = int.from_bytes(head[16:18], "big")
     size = 65_536 if size == 1 else size
@@ -252,10 +257,11 @@ def _spans(read: _Reader, pages: Collection[int] | None) -> Iterator[Span]:
             yield Span(number, (number - 1) * size + start, end - start)
 
 
-def _pages(read: _Reader, size: int, *, count: int, wanted: Collection[int] | None) -> Iterator[tuple[int, bytes]]:
+def _pages(read: _Reader, size: int, *, count: int, wanted: Mapping[int, int] | None) -> Iterator[tuple[int, bytes]]:
     """The numbers of the wanted pages (None: all) of a file, and their bytes."""
     if wanted is not None:
-        pages = ((number, read((number - 1) * size, size)) for number in sorted(wanted) if number <= count)
+        bits = (_BITS * at + bit for at in sorted(wanted) for bit in range(_BITS) if wanted[at] >> bit & 1)
+        pages = ((number, read((number - 1) * size, size)) for number in bits if number <= count)
         yield from ((number, page) for number, page in pages if len(page) == size)
         return
     for first in range(0, count, _AT_ONCE):
@@ -300,7 +306,7 @@ def _unused(page: bytes, start: int, usable: int) -> list[tuple[int, int]]:
 
 
 def _free_pages(
-    read: _Reader, size: int, *, head: bytes, wanted: Collection[int] | None
+    read: _Reader, size: int, *, head: bytes, wanted: Mapping[int, int] | None
 ) -> tuple[dict[int, int], set[int]]:
     """The trunk pages of the free list with the lengths of their lists, and the wanted ones of the listed leaf pages.
 
@@ -319,7 +325,7 @@ def _free_pages(
         listed = array("I", page[8 : 8 + 4 * trunks[first]])
         if sys.byteorder == "little":
             listed.byteswap()
-        leaves.update(listed if wanted is None else set(wanted).intersection(listed))
+        leaves.update(n for n in listed if wanted is None or wanted.get(n // _BITS, 0) >> n % _BITS & 1)
         first = following
     if len(trunks) + sum(trunks.values()) != total or leaves & trunks.keys():
         return {}, set()

@@ -1,8 +1,8 @@
 """Export and import of a made-up corpus beside a bare ingest of the same records with known vectors: seconds and peak memory.
 
 The ingest has its extractions and vectors at hand, so what it costs is chunking, ids, synonyms, calibration and writing. Each
-step runs in a process of its own. With `HLGRAPH_TEST_SERVERS=FOLDER` the servers of that state folder are measured too; Neo4j is
-emptied before each.
+step runs in a process of its own, and once more with four times the corpus, for the growth of its memory. With
+`HLGRAPH_TEST_SERVERS=FOLDER` the servers of that state folder are measured too; Neo4j is emptied before each.
 
     PYTHONPATH=tests/support:docker/local python tests/benchmarks/bench_transfer.py [--statements 5000] [--rounds 2]
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from live_stores import empty, neo4j_of
-from measure import say, table
+from measure import table
 from numpy.typing import NDArray
 from opensearch_fixture import opened as opened_vectors
 from opensearch_fixture import settings_of
@@ -158,8 +158,9 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         for store, (source, target, clear) in _stores(Path(name)).items():
-            figures: dict[str, tuple[float, int]] = {}
-            for at in range(given.rounds):
+            figures: dict[tuple[str, int], tuple[float, int]] = {}
+            sizes = (given.statements, 4 * given.statements)
+            for at, size in enumerate((*sizes[:1] * given.rounds, sizes[1])):
                 folder = Path(name) / f"{store}-{at}"
                 folder.mkdir()
                 for step, work, settings, after in (
@@ -167,18 +168,16 @@ def main() -> None:
                     ("export", export, source, clear),
                     ("import", imported, target, clear),
                 ):
-                    figure = run(work, settings, given.statements, folder)
-                    figures[step] = min(figure, figures.get(step, figure))
+                    figure = run(work, settings, size, folder)
+                    figures[step, size] = min(figure, figures.get((step, size), figure))
                     after()
                 for path in folder.parent.glob("o*"):  # the embedded stores
                     shutil.rmtree(path)
-            base = figures["ingest"][0]
             rows += [
-                (store, step, f"{seconds:.2f}", f"{base / seconds:.1f}", f"{memory}")
-                for step, (seconds, memory) in figures.items()
+                (store, step, f"{size:,}", f"{seconds:.2f}", f"{figures['ingest', size][0] / seconds:.1f}", f"{memory}")
+                for (step, size), (seconds, memory) in figures.items()
             ]
-    say(f"{given.statements:,} statements")
-    table(("store", "step", "seconds", "times as fast as the ingest", "MiB more at the peak"), rows)
+    table(("store", "step", "statements", "seconds", "times as fast as the ingest", "MiB more at the peak"), rows)
 
 
 if __name__ == "__main__":

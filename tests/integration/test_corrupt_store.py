@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import hlgraph
 from hlgraph.errors import StoreCorruptError
 from hlgraph.records import Document, Kind
+from hlgraph.stores.embedded.sqlite import broken_seals, totals
 from hlgraph.testing.corpus import snapshot
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -189,3 +190,22 @@ def test_a_corrupt_store_is_found_and_repaired(
         for name in wanted:
             assert now[name] == wanted[name], name
         assert graph.search(_QUESTION).evidence
+
+
+def test_a_seal_is_broken_if_it_is_not_the_sum_of_its_rows(
+    written: tuple[Path, Mapping[str, list[object]]], tmp_path: Path
+) -> None:
+    shutil.copytree(written[0], tmp_path / "store")
+    with closing(sqlite3.connect(tmp_path / "store" / "hlgraph.db")) as connection:
+        assert broken_seals(connection) == []
+        connection.executescript(
+            "UPDATE mentions SET surface = 'Nobody' WHERE chunk = (SELECT max(chunk) FROM mentions);"
+            "DELETE FROM source WHERE n = (SELECT min(n) FROM source);"
+            "DELETE FROM seal WHERE owner = (SELECT 4 * max(n) FROM chunk);"
+        )
+        connection.executemany("INSERT INTO seal VALUES (?, ?)", [(1 << 40, -1 << 63), (-4, 7)])
+        stored = {owner: total % (1 << 64) for owner, total in connection.execute("SELECT owner, total FROM seal")}
+        actual = totals(connection)
+        owners = sorted(owner for owner in stored.keys() | actual.keys() if stored.get(owner) != actual.get(owner))
+        assert len(owners) == 5
+        assert broken_seals(connection) == owners

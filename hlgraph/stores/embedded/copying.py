@@ -13,15 +13,7 @@ import msgspec
 from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Support, Synonym
 from hlgraph.records import Kind
 from hlgraph.stores.batches import batched
-from hlgraph.stores.bulk_copies import (
-    Arrival,
-    BulkReader,
-    Copies,
-    CorpusWriter,
-    NamedEntity,
-    Relation,
-    check_counts,
-)
+from hlgraph.stores.bulk_copies import Arrival, BulkReader, Copies, CorpusWriter, NamedEntity, Relation, check_counts
 from hlgraph.stores.embedded.database import Database
 from hlgraph.stores.embedded.derived import EmbeddedDomainStore
 from hlgraph.stores.embedded.rows import publish, select
@@ -30,15 +22,14 @@ from hlgraph.subgraph import KINDS
 
 _NODES = 2_500
 """Nodes of the sources that are read together; a larger source is read alone."""
-_ROWS = 5_000
+_ROWS = 2_000
 
 _C = "(SELECT c FROM corpus WHERE name = :corpus)"
-_SIZES = f"""
-    SELECT x.source, count(*), s.key FROM node AS x JOIN node AS s ON s.n = x.source
-    WHERE x.c = {_C} AND x.source IS NOT NULL GROUP BY x.source ORDER BY s.key"""
-_SIZES_AMONG = f"""
-    SELECT s.n, (SELECT count(*) FROM node AS x WHERE x.source = s.n), s.key FROM node AS s
-    WHERE s.key IN (SELECT hlgraph_key(value) FROM json_each(:among)) AND s.c = {_C} ORDER BY s.key"""
+_SIZED = "SELECT s.n, (SELECT count(*) FROM node AS x WHERE x.source = s.n) FROM node AS s WHERE"
+_SIZES = f"{_SIZED} s.c = {_C} AND s.kind = 0 ORDER BY s.key"
+_SIZES_AMONG = (
+    f"{_SIZED} s.key IN (SELECT hlgraph_key(value) FROM json_each(:among)) AND s.c = {_C} AND s.kind = 0 ORDER BY s.key"
+)
 _OF_SOURCES = "SELECT value FROM json_each(:sources)"
 # The chunks of some sources, in the order of their positions, lead to the links that they assert.
 _CHUNKS = f"""
@@ -68,16 +59,21 @@ _FACTS = f"""
     SELECT node.id, s.id, r.predicate, coalesce(o.id, ''), r.complement FROM node CROSS JOIN fact AS r ON r.n = node.n
     CROSS JOIN node AS s ON s.n = r.subject LEFT JOIN node AS o ON o.n = r.object
     WHERE node.c = {_C} AND node.kind = 4 ORDER BY node.n"""
+# Numbers alone are sorted over the whole corpus, and their rows are read in batches.
+_BY_ID = f"SELECT n FROM node WHERE c = {_C} AND kind = 5 ORDER BY key"
+_SOME = "json_each(:entities) AS w CROSS JOIN node ON node.n = w.value"
 _ENTITIES = f"""
-    SELECT node.id, r.name, r.kind, a.surface, a.kind, a.mentions FROM node CROSS JOIN entity AS r ON r.n = node.n
-    LEFT JOIN alias AS a ON a.entity = node.n
-    WHERE node.c = {_C} AND node.kind = 5 ORDER BY node.key, a.surface, a.kind"""
+    SELECT node.id, r.name, r.kind, a.surface, a.kind, a.mentions FROM {_SOME} CROSS JOIN entity AS r ON r.n = node.n
+    LEFT JOIN alias AS a ON a.entity = node.n ORDER BY w.key, a.surface, a.kind"""
 _RELATIONS = f"""
     SELECT s.id, o.id, l.predicate, l.facts FROM relates AS l CROSS JOIN node AS s ON s.n = l.subject AND s.c = {_C}
     CROSS JOIN node AS o ON o.n = l.object ORDER BY l.subject, l.object, l.predicate"""
-_SYNONYMS = f"""
-    SELECT min(a.id, b.id), max(a.id, b.id), l.similarity FROM synonym AS l CROSS JOIN node AS a ON a.n = l.a AND a.c = {_C}
-    CROSS JOIN node AS b ON b.n = l.b ORDER BY 1, 2"""
+_SYNONYMS = " UNION ALL ".join(
+    f"""
+    SELECT node.id, o.id, l.similarity FROM {_SOME} CROSS JOIN synonym AS l ON l.{one} = node.n
+    CROSS JOIN node AS o ON o.n = l.{other} AND o.id > node.id"""
+    for one, other in (("a", "b"), ("b", "a"))
+)
 
 _Item = TypeVar("_Item")
 
@@ -104,7 +100,7 @@ class EmbeddedCorpusReader(BulkReader):
         sizes = (
             self._rows(_SIZES, {}) if among is None else self._rows(_SIZES_AMONG, {"among": json.dumps(list(among))})
         )
-        for source, size, _ in sizes:
+        for source, size in sizes:
             if numbers and nodes + size > _NODES:
                 yield self._slice(numbers, has_facts=has_facts)
                 numbers, nodes = [], 0
@@ -145,12 +141,16 @@ class EmbeddedCorpusReader(BulkReader):
 
     def entities(self) -> Iterator[list[NamedEntity]]:
         """See :meth:`CorpusReader.entities`."""
-        groups = itertools.groupby(self._rows(_ENTITIES, {}), key=itemgetter(0, 1, 2))
-        entities = (
-            NamedEntity(name, shown, kind, tuple(row[3:] for row in rows if row[3] is not None))
-            for (name, shown, kind), rows in groups
-        )
-        yield from batched(entities, _ROWS)
+        for some in self._entities():
+            groups = itertools.groupby(self._rows(_ENTITIES, some), key=itemgetter(0, 1, 2))
+            yield [
+                NamedEntity(name, shown, kind, tuple(row[3:] for row in rows if row[3] is not None))
+                for (name, shown, kind), rows in groups
+            ]
+
+    def _entities(self) -> Iterator[dict[str, str]]:
+        for numbers in batched(self._rows(_BY_ID, {}), _ROWS):
+            yield {"entities": json.dumps([n for (n,) in numbers])}
 
     def relations(self) -> Iterator[list[Relation]]:
         """See :meth:`BulkReader.relations`."""
@@ -158,7 +158,8 @@ class EmbeddedCorpusReader(BulkReader):
 
     def synonyms(self) -> Iterator[list[Synonym]]:
         """See :meth:`CorpusReader.synonyms`."""
-        yield from batched(map(Synonym._make, self._rows(_SYNONYMS, {})), _ROWS)
+        for some in self._entities():
+            yield [Synonym(*row) for row in sorted(self._rows(_SYNONYMS, some))]
 
     def _rows(self, statement: str, values: dict[str, str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement, a few thousand at a time."""

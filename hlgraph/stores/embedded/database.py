@@ -29,6 +29,7 @@ DATABASE = "hlgraph.db"
 _Identity: TypeAlias = tuple[int, int]
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
 _LOOKS = 100  # at the state, before a transaction gets one of its own
+_SUMS = 10_000  # seals in memory in a transaction of many parts
 _OWN_STATES = itertools.count()
 _PRAGMAS = (
     "journal_mode = WAL",
@@ -378,6 +379,8 @@ class Database:
         is_part = connection.in_transaction
         if is_part:
             yield connection
+            if self._sealing is not None:
+                self._sealing.flush(beyond=_SUMS)
             return
         with mapped(self.path), self.wiping.noting():
             connection.execute("BEGIN IMMEDIATE")

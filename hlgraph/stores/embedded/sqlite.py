@@ -8,6 +8,7 @@ that an edit costs no more than what it writes. Rows that anything else altered 
 from __future__ import annotations
 
 import contextlib
+import heapq
 import inspect
 import json
 import os
@@ -17,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +35,6 @@ _WRITABLE = "check that the directory exists, and that {} may write to it"
 _GONE = ("no such table", "no such column", "vtable constructor failed", "Could not decode", "malformed")
 _WORD: Final = 1 << 64
 _ID: Final = 32
-_NO_DIGIT: Final = re.compile("[^0-9a-f]")
 RECORD, LINKS, SUMMARY, SYNONYMS = range(4)
 """What a seal is of: a source or chunk, the links that a chunk asserts, a summary, the synonyms of an entity."""
 # The column with the number of the owner, what the seal is of, and the columns that the hash is of. What ids prove already
@@ -138,12 +140,12 @@ class Sealing:
     def _add(self, table: str, sign: int, owner: int, *values: object) -> None:
         self._sums[owner] += sign * _hash(table, values)
 
-    def flush(self) -> None:
-        """Add what was written since the last call to the stored seals."""
+    def flush(self, *, beyond: int = 0) -> None:
+        """Add what was written since the last call to the stored seals, if these are more than ``beyond``."""
+        if len(self._sums) <= beyond:
+            return
         changed = {owner: total for owner, total in self._sums.items() if total % _WORD}
         self._sums.clear()
-        if not changed:
-            return
         rows = self._connection.execute(
             "SELECT owner, total FROM seal WHERE owner IN (SELECT value FROM json_each(?))",
             (json.dumps(list(changed)),),
@@ -193,11 +195,20 @@ def totals(connection: sqlite3.Connection) -> dict[int, int]:
     connection : connection to read with
     """
     sums: Counter[int] = Counter()
-    for table, (number, part, columns) in SEALED.items():
-        names = ", ".join(f'"{column}"' for column in columns)
-        for row in connection.execute(f"SELECT 4 * {number} + {part}, {names} FROM {table}"):
-            sums[row[0]] += _hash(table, row[1:])
+    for owner, value in chain.from_iterable(_hashes(connection)):
+        sums[owner] += value
     return {owner: total % _WORD for owner, total in sums.items()}
+
+
+def _hashes(connection: sqlite3.Connection) -> list[Iterator[tuple[int, int]]]:
+    """For each table the owner and the hash of each row, by owner."""
+
+    def of(table: str, number: str, part: int, columns: Sequence[str]) -> Iterator[tuple[int, int]]:
+        values = ", ".join((f"4 * {number} + {part}", *(f'"{column}"' for column in columns)))
+        for row in connection.execute(f"SELECT {values} FROM {table} ORDER BY {number}"):
+            yield row[0], _hash(table, row[1:])
+
+    return [of(table, *sealed) for table, sealed in SEALED.items()]
 
 
 def broken_seals(connection: sqlite3.Connection) -> list[int]:
@@ -207,9 +218,9 @@ def broken_seals(connection: sqlite3.Connection) -> list[int]:
     ----------
     connection : connection to read with
     """
-    stored = {owner: total % _WORD for owner, total in connection.execute("SELECT owner, total FROM seal")}
-    actual = totals(connection)
-    return sorted(owner for owner in stored.keys() | actual.keys() if stored.get(owner, 0) != actual.get(owner, 0))
+    seals = ((owner, -total) for owner, total in connection.execute("SELECT owner, total FROM seal ORDER BY owner"))
+    of_owners = groupby(heapq.merge(seals, *_hashes(connection), key=itemgetter(0)), key=itemgetter(0))
+    return [owner for owner, some in of_owners if sum(map(itemgetter(1), some)) % _WORD]
 
 
 def key_of(name: str | None) -> bytes | str | None:
@@ -221,12 +232,16 @@ def key_of(name: str | None) -> bytes | str | None:
 
     Examples
     --------
-    >>> key_of("0" * 31 + "a")[-1], key_of("a")
-    (10, 'a')
+    >>> key_of("0" * 31 + "a")[-1], key_of("a"), key_of("0" * 31 + "A")[-1]
+    (10, 'a', 'A')
     """
-    if name is None or len(name) != _ID or _NO_DIGIT.search(name):
+    if name is None or len(name) != _ID:
         return name
-    return bytes.fromhex(name)
+    try:
+        key = bytes.fromhex(name)
+    except ValueError:
+        return name
+    return key if key.hex() == name else name  # else it has capitals or blanks
 
 
 def add_functions(connection: sqlite3.Connection) -> sqlite3.Connection:

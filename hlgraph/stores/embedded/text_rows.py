@@ -146,6 +146,13 @@ def _blocks_of(entries: Sequence[_Entry]) -> Iterator[tuple[int, bytes]]:
         start += len(part)
 
 
+@lru_cache(maxsize=_SHORT)
+def _single(length: int, count: int) -> bytes:
+    """The block of one row."""
+    ((_, block),) = _blocks_of([(0, length, count)])
+    return block
+
+
 def _appended(first: int, block: bytes, fresh: Sequence[_Entry]) -> bytes | None:
     """A block with later entries, if its form is wide enough and it has room; else None."""
     form = _form(block[0])
@@ -189,8 +196,9 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
         counts, length = _counted(text)
         total += length
         size = min(length, _MOST)
+        once = n, size, 1
         for word, count in counts.items():
-            lists[word].append((n, size, count if count < _MOST else _MOST))
+            lists[word].append(once if count == 1 else (n, size, min(count, _MOST)))
     _change_texts(connection, file, added=dict(rows))
     wanted = sorted(lists)  # neighbours in the tree of the table
     last = _last_blocks(connection, file, wanted)
@@ -211,8 +219,7 @@ def index_rows(connection: sqlite3.Connection, file: int, *, rows: Sequence[tupl
         if len(fresh) > 1:
             written += [(file, word, first, block) for first, block in _blocks_of(fresh)]
         else:  # as most are
-            code = _code_of(fresh, fresh[0][0])
-            written.append((file, word, fresh[0][0], bytes((code,)) + _packed(fresh, fresh[0][0], _form(code))))
+            written.append((file, word, fresh[0][0], _single(*fresh[0][1:])))
     connection.executemany("INSERT OR REPLACE INTO posting VALUES (?, ?, ?, ?)", written)
     _add_to_totals(connection, file, texts=len(rows), length=total)
 
@@ -301,9 +308,10 @@ def _change_texts(
     stored = _text_blocks(connection, file, added.keys() | gone)
     firsts = sorted(stored)
     blocks = {first: dict(block) for first, block in stored.items()}
+    lowest = min(added, default=0)
     for n in added:
         at = bisect(firsts, n)
-        blocks.setdefault(firsts[at - 1] if at else min(added), {})[n] = added[n]
+        blocks.setdefault(firsts[at - 1] if at else lowest, {})[n] = added[n]
     for first, block in blocks.items():
         taken |= {n: block.pop(n) for n in gone & block.keys()}
         if block == stored.get(first):

@@ -702,7 +702,8 @@ def _added_origins(connection: sqlite3.Connection, sources: Mapping[str, int], *
         "ON CONFLICT (change, source) DO UPDATE SET rows = rows + excluded.rows",
         ((change, source, count) for source, count in sources.items()),
     )
-    return dict(connection.execute("SELECT source, o FROM vector_origin WHERE change = ?", (change,)))
+    query = "SELECT source, o FROM vector_origin WHERE change = ? AND source IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(query, (change, json.dumps(list(sources)))))
 
 
 def _drop_from_origins(connection: sqlite3.Connection, counts: Mapping[int, int]) -> None:

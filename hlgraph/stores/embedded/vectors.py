@@ -11,6 +11,7 @@ import threading
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -70,7 +71,7 @@ class View:
     gone : slots without a row, ascending
     index : at most one index, for neighbours
     coarse : 8-bit codes for the first pass of a search, part by part
-    slots : slots by id, of vectors that were read
+    slots : slots by id, of vectors that searches read
     """
 
     state: State
@@ -252,6 +253,8 @@ def _is_older(state: State, other: State) -> bool:
 
 
 _Read = TypeVar("_Read")
+_Vectors = tuple[list[str], NDArray[np.float32]]
+_Places = dict[str, int]
 
 _SLOTS = "SELECT id, slot FROM vector WHERE file = :file AND key IN (SELECT hlgraph_key(value) FROM json_each(:ids))"
 _FUSE = 100  # minimum length of the two rankings of a hybrid search
@@ -553,33 +556,35 @@ class EmbeddedVectorStore(VectorStore):
         *,
         ids: Sequence[str],
         state: str = "",  # noqa: ARG002 - the database tells by itself that it was changed
-    ) -> tuple[list[str], NDArray[np.float32]]:
-        """See :meth:`VectorStore.vectors`."""
-        result = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids))
+    ) -> _Vectors:
+        """See :meth:`VectorStore.vectors`. Nothing is kept for those who read a whole corpus."""
+        return self._vectors(kind, corpus, ids=ids, kept=lambda _: {})
+
+    def vectors_many(
+        self,
+        corpus: str,
+        ids: Mapping[Kind, Sequence[str]],
+        *,
+        state: str = "",  # noqa: ARG002
+    ) -> dict[Kind, _Vectors]:
+        """See :meth:`VectorStore.vectors_many`. Searches call it, again and again."""
+        return {kind: self._vectors(kind, corpus, ids=some, kept=attrgetter("slots")) for kind, some in ids.items()}
+
+    def _vectors(self, kind: Kind, corpus: str, *, ids: Sequence[str], kept: Callable[[View], _Places]) -> _Vectors:
+        result = self._read(kind, corpus, lambda view: self._vectors_in(view, kind, ids=ids, known=kept(view)))
         return ([], np.empty((0, 0), dtype=np.float32)) if result is None else result
 
-    def _vectors_in(self, view: View, kind: Kind, ids: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+    def _vectors_in(self, view: View, kind: Kind, *, ids: Sequence[str], known: _Places) -> _Vectors:
         if not ids:
             return [], np.empty((0, view.state.dimensions), dtype=np.float32)
-        values = {"file": view.state.file, "ids": json.dumps(list(ids))}
-        with reading(self._database.path), sqlite.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
-            slots = {item: slot for item in ids if (slot := view.slots.get(item)) is not None}
-            missing = [item for item in ids if item not in slots]
-            if missing:
-                rows_of = self._database.reader().execute(_SLOTS, {**values, "ids": json.dumps(missing)})
-                fresh = dict(rows_of.fetchall())
-                if len(view.slots) > _PLACES:
-                    view.slots.clear()
-                view.slots.update(fresh)
-                slots |= fresh
-            names = [item for item in dict.fromkeys(ids) if item in slots]
-            call.rows = len(names)
-            rows = np.array([slots[item] for item in names], dtype=np.int64)
+        with reading(self._database.path):
+            slots = _slots(self._database.reader(), view, kind=kind, ids=ids, known=known)
+            rows = np.array(list(slots.values()), dtype=np.int64)
             vectors = np.asarray(view.matrix[rows], dtype=np.float32)
             # Verify the vectors that cannot be calculated with, and one more: a search reads thousands.
             suspects = np.append(np.flatnonzero(~np.isfinite(vectors).all(axis=1)), np.arange(min(len(vectors), 1)))
             self._verify(view, rows[suspects])
-            return names, vectors
+        return list(slots), vectors
 
     def examine(
         self, kind: Kind, corpus: str, *, rows: Iterable[Row], dimensions: int = 0, repair: bool = False
@@ -612,6 +617,23 @@ class EmbeddedVectorStore(VectorStore):
             values["among"] = json.dumps(list(among))
         with mapped(self._database.path):
             return {item for (item,) in self._database.reader().execute(query, values)}
+
+
+def _slots(connection: sqlite3.Connection, view: View, *, kind: Kind, ids: Sequence[str], known: _Places) -> _Places:
+    """The slots of vectors by id, in the order of the ids; those that are read are added to the known ones."""
+    values = {"file": view.state.file, "ids": json.dumps(list(ids))}
+    with sqlite.sql(f"read vectors {kind}", _SLOTS, values=values) as call:
+        slots = {item: slot for item in ids if (slot := known.get(item)) is not None}
+        missing = [item for item in ids if item not in slots]
+        if missing:
+            fresh = dict(connection.execute(_SLOTS, {**values, "ids": json.dumps(missing)}).fetchall())
+            if len(known) > _PLACES:
+                known.clear()
+            known.update(fresh)
+            slots |= fresh
+            slots = {item: slots[item] for item in ids if item in slots}
+        call.rows = len(slots)
+    return slots
 
 
 def _best(hit: Hit) -> tuple[float, str]:
