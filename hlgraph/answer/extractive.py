@@ -129,9 +129,10 @@ _LOWER_PLACE = re.compile(
     r"(?:(?:the|an?|its|his|her|their)\s+)?(?!(?:the|an?|its|his|her|their|time|times|once|first|last|least|most|all|any|order"
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
+_AT = r"\s(?:in|at|on|under|behind|beside|between|inside|outside|above|below|near)\s(?:the|an?|its|his|her|their)\s[a-z]{3,}"
+_IS_PUT = re.compile(rf"\b(?:{'|'.join(LISTS['put'])})(?:{_AT}|\sto\sthe\s[a-z]{{3,}})")
 _STANDS = re.compile(
-    r"\b(?:sits?|stands?|lies?|hangs?|kept|located|placed|mounted|stored|found|situated|hidden|parked)\s"
-    r"(?:in|at|on|under|behind|beside|between|inside|outside|above|below|near)\s(?:the|an?|its|his|her|their)\s[a-z]{3,}"
+    rf"\b(?:sits?|stands?|lies?|hangs?|kept|located|placed|mounted|stored|found|situated|hidden|parked){_AT}"
     r"|\b(?:moved|relocated|transferred) (?:in)?to (?!be\b)\w"
 )
 _BY_NOUN_PHRASE = re.compile(
@@ -186,7 +187,10 @@ def expected(question: str) -> Expected:
     return Expected.ANY
 
 
-_EXTENT_ASKED = re.compile(r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b", re.IGNORECASE)
+_EXTENT_ASKED = re.compile(
+    r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b(?![^?]*\b(?:period|duration)\b)",
+    re.IGNORECASE,
+)
 _EXTENTS = {word: pattern for word, _, pattern in (line.partition(": ") for line in LISTS["extents"])}
 _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|oo)?t)"
 
@@ -200,7 +204,8 @@ _MEASURED = re.compile(
 _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
 _DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
 _DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
-_TOOK = re.compile(r"\bhow long (?:did|does|do|will|has|have|can|may|must)\b", re.IGNORECASE)
+_PERIOD = r"(?:is|are|was|were) [^?]*\b(?:period|duration)\b"
+_TOOK = re.compile(rf"\bhow long (?:did|does|do|will|has|have|can|may|must|{_PERIOD})\b", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
 _HOW_OLD = re.compile(r"\bhow old (?:is|are)\b", re.IGNORECASE)
 _SINCE_YEAR = re.compile(
@@ -391,8 +396,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.PLACE:
         place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
-        is_labelled = place is not None and f": {fold(place[1])}: " in f": {fold(text)}"
-        return is_labelled or _STANDS.search(text) is not None or any(map(before.has, constraints.words))
+        is_there = place and (f": {fold(place[1])}: " in f": {fold(text)}" or _IS_PUT.search(text))
+        return bool(is_there or _STANDS.search(text)) or any(map(before.has, constraints.words))
     return False
 
 
@@ -410,7 +415,7 @@ def _measured_noun(question: str, text: str, constraints: Constraints) -> str | 
 _NO_COUNT = re.compile(r"\b[A-Z]{2,} \d{1,2}\b|\b\d+(?:\.\d+){2,}|^\d+(?:\.\d+)*\.? (?=[A-Z])|\b\d{1,2}:\d{2}\b")
 _VERSION_HEADING = re.compile(r"\bv?\d+(?:\.\d+)+\b")
 _VERSION_ASKED = re.compile(r"\b(?:which|what|latest|current|newest) version\b(?! of the )", re.IGNORECASE)
-_WHERE = re.compile(r"where(?:['’]s| is| are) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
+_WHERE = re.compile(r"where(?:['’]s| is| are| (?:can|do) (?:I|we|you) find) (?:the )?([^?]{2,60})\?", re.IGNORECASE)
 _OF_LIFE = re.compile(r"\b(?:born|birth\w*|di(?:e|ed)|dead|death|liv\w+|alive)\b", re.IGNORECASE)
 # Of a person, which does not say when something else was.
 _LIFE = re.compile(
