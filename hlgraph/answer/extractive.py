@@ -401,6 +401,28 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     return False
 
 
+_TRADE_ASKED = re.compile(r"^what\b.*\b(?:occupation|profession|trade|job)\W*$", re.IGNORECASE)
+_TRADE_SAID = re.compile(
+    r"\b(?:occupation|profession|trade|job)s?(?: \([^()]*\))?(?::| (?:is|was|of|as)\b)|\bby (?:profession|trade)\b",
+    re.IGNORECASE,
+)
+_TRADE = re.compile(
+    r"(?!(?i:the|an?|his|her|their|its) )((?:[^;:,()\[\]]|, [^,;:]*,(?= )|\([^()]*\)|\[[^\[\]]*\])*?),?"
+    r" (?:(?:is|was) (?:also )?an? |work(?:s|ed) as )"
+    rf"(?!(?:[\w-]+ ){{0,2}}(?:{'|'.join(LISTS['no_trades'])})\b)"
+    r"|([^,.;:]+), (?!(?:an?|the|who|which|and|or|is|was) )(?:[A-Za-z]+ ){0,3}[a-z]+(?: and [a-z]+)?(?= \(|[.;]|$)"
+)
+
+
+def _lacks_trade(question: str, text: str, constraints: Constraints) -> bool:
+    """Whether a question asks what a person is by trade, and a text is not as "Ada Falk (born 1950) was a miller"."""
+    if not _TRADE_ASKED.search(question) or _TRADE_SAID.search(text):
+        return False
+    match = _TRADE.match(text)
+    subject = statement((match[1] or match[2] or "") if match else "")
+    return not any(map(subject.has, constraints.names[-1:]))
+
+
 _HOW_MUCH = re.compile(r"\bhow much ([a-z]{3,})\b", re.IGNORECASE)
 
 
@@ -443,11 +465,11 @@ def _defined(question: str) -> set[str] | None:
 
     Examples
     --------
-    >>> _defined("What is marl?"), _defined("Who was the mayor?")
-    ({'marl'}, None)
+    >>> _defined("What is marl?"), _defined("Who was the mayor?"), _defined("What is Ada Falk's trade?")
+    ({'marl'}, None, None)
     """
     asked = _DEFINITION_ASKED.fullmatch(question.strip())
-    if asked is None:
+    if asked is None or re.search(r"['’]s? ", asked["name"]):  # what one has is no name
         return None
     parts = asked["name"].split()
     is_name = all(part[0].isupper() for part in parts)
@@ -710,6 +732,8 @@ class _Pool:
         """Whether a text has what the question asks for."""
         text = _UNIT_OF_LABEL.sub(r"\2 \1", text)
         if not _has_extent(self.question, text) or names_only(self.question, text):
+            return False
+        if _lacks_trade(self.question, text, constraints):
             return False
         if _VERSION_ASKED.search(self.question) and not has_expected(Expected.NUMBER, text, asked=self.asked):
             return False
