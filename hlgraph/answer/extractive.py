@@ -61,7 +61,7 @@ from hlgraph.answer.forms import (
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import MONTHS, NUMERALS, content_set, denies
+from hlgraph.extract.wording import MONTH_PATTERN, MONTHS, NUMERALS, content_set, denies
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, Calibration, Evidence, Kind
 from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, word_set, words
@@ -230,7 +230,8 @@ _COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IG
 _COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
 # Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
 _PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
-_PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}(?!(?:{'|'.join(map(str.capitalize, MONTHS))})\b)[^\W\d_a-z]"
+_CAPITAL = rf"(?!(?:{MONTH_PATTERN})\b)[^\W\d_a-z]"
+_PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}{_CAPITAL}"
 _AT_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
 _LIFE_PLACES = tuple(
     (
@@ -249,7 +250,7 @@ _LIFE_PLACES = tuple(
             "birth",
             "born|birthplace|birth|grew up",
             rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|\([^()]{{0,80}}\d{{4}},? (?:in |at )?(?:[a-z]+ )?"
-            r"[^\W\d_a-z][^()–-]{0,80}[–-][^()]{0,80}\d{4}|\([^\W\d_a-z][^()]{0,80}, [^()]{0,80}\d{4} ?[–-]",
+            rf"{_CAPITAL}[^()–-]{{0,80}}[–-][^()]{{0,80}}\d{{4}}|\({_CAPITAL}[^()]{{0,80}}, [^()]{{0,80}}\d{{4}} ?[–-]",
         ),
         (
             "die|dies|died",

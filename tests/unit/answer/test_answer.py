@@ -123,6 +123,8 @@ NEAR_MISSES = [
     ("What is Ada Falk's occupation?", "Red Sky is a film directed by Ada Falk.", ""),
     ("What is Ada Falk's occupation?", "Ada Falk led the mill in 1990.", "occupation"),
     ("What is Ada Falk's occupation?", "The film by Ada Falk was a success.", ""),
+    ("In what city was Ada Falk born?", "Ada Falk (December 14, 1942 – March 6, 2010) was an American miller.", ""),
+    ("In what city was Ada Falk born?", "Ada Falk (Bonn, December 14, 1942 – March 6, 2010) was an American miller.", None),
     ("What is Ada Falk's phone number?", "Her [Ada Falk’s] phone number is 555-1234.", None),
     ("Where is the serial number?", "The serial number is printed under the case.", None),
     ("Where can I find the fire plan?", "The fire plan is taped to the door of the hall.", None),
