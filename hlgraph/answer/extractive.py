@@ -655,8 +655,10 @@ class _Pool:
         ]
         own = _met(constraints.all, [statement(text) for text in bodies])
         own[self.replies] = True
-        # The title alone asserts nothing.
-        self.has_kind &= own.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
+        # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
+        labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
+        labels &= ~_met(constraints.words, [statement(piece.source.title) for piece in evidence])
+        self.has_kind &= own.any(axis=1) | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]

@@ -124,7 +124,11 @@ NEAR_MISSES = [
     ("What is Ada Falk's occupation?", "Ada Falk led the mill in 1990.", "occupation"),
     ("What is Ada Falk's occupation?", "The film by Ada Falk was a success.", ""),
     ("In what city was Ada Falk born?", "Ada Falk (December 14, 1942 – March 6, 2010) was an American miller.", ""),
-    ("In what city was Ada Falk born?", "Ada Falk (Bonn, December 14, 1942 – March 6, 2010) was an American miller.", None),
+    (
+        "In what city was Ada Falk born?",
+        "Ada Falk (Bonn, December 14, 1942 – March 6, 2010) was an American miller.",
+        None,
+    ),
     ("What is Ada Falk's phone number?", "Her [Ada Falk’s] phone number is 555-1234.", None),
     ("Where is the serial number?", "The serial number is printed under the case.", None),
     ("Where can I find the fire plan?", "The fire plan is taped to the door of the hall.", None),
@@ -890,6 +894,15 @@ def test_a_heading_that_asks_is_the_topic_of_what_stands_below_it_alone(thing: s
     texts = (f"{heading}: A new card costs 4 euros.", "How long is the loan?: A book can be renewed.")
     pieces = [replace(_evidence(text), headings=(text.partition(": ")[0],)) for text in texts]
     assert extractive_answer(f"What does a lost {thing} cost?", pieces).is_supported is is_supported
+
+
+@pytest.mark.parametrize(("title", "is_supported"), [("User guide", True), ("Guarantee", False)])
+def test_a_heading_is_the_label_of_what_is_below_it_and_a_title_is_not(title: str, *, is_supported: bool) -> None:
+    piece = replace(
+        _evidence("Guarantee: Three years from the date on the receipt.", cosine=0.7), headings=("Guarantee",)
+    )
+    piece = replace(piece, source=replace(piece.source, title=title))
+    assert extractive_answer("How long is the warranty?", [piece]).is_supported is is_supported
 
 
 def test_a_heading_that_asks_affirms_nothing_of_what_stands_below_it() -> None:
