@@ -438,10 +438,11 @@ _NOT_KNOWN = re.compile(
 )
 
 _CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*|[^\W\d]*\d\w*)"
-_NAMED = rf"(?:[Tt]he )?{_CAPITAL}(?: (?:(?:of|de|van|von|the) )?{_CAPITAL})*"
+_PARTICLE = "of|de|del|di|da|du|van|von|der|den|the|mac|ibn|bin|al|el|la|le"
+_NAMED = rf"(?:[Tt]he )?{_CAPITAL}(?: (?:(?:{_PARTICLE}) ){{0,2}}{_CAPITAL})*"
 _AUXILIARY = "did|does|do|has|have|had|will|can|could|would"
 _THING_NAMED = rf"(?:{_NAMED}|(?:the|an?|its|his|her|their|our) [a-z-]+(?: [a-z-]+){{0,2}}?)"
-_ACTIVE = re.compile(rf"(?i:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+) (?P<patient>{_NAMED})")
+_ACTIVE = re.compile(rf"(?i:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+)(?: and [a-z]+)? (?P<patient>{_NAMED})")
 _PASSIVE = re.compile(rf"(?i:was|were|is|are) (?P<patient>{_NAMED}) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
 _WHO = re.compile(
     rf"(?:[Ww]ho|[Ww]hat|[Ww]hich [a-z]+) (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) "
@@ -891,6 +892,8 @@ def _role(text: str, name: str, verb: str) -> bool | None:
         is_passive = before > 0 and words[before - 1] in _BE
         while before and words[before - 1] in _BE | _BETWEEN:
             before -= 1
+        if words[after : after + 1] == ["and"] and "".join(words[after + 1 : after + 2]).endswith("ed"):
+            after += 2  # "defeated and killed Ben Moro"
         is_by = words[after : after + 1] == ["by"]
         after += is_by
         after += words[after : after + 1] == ["the"]
