@@ -408,7 +408,7 @@ _TRADE_SAID = re.compile(
     re.IGNORECASE,
 )
 _TRADE = re.compile(
-    r"(?!(?i:the|an?|his|her|their|its) )((?:[^;:,()\[\]]|, [^,;:]*,(?= )|\([^()]*\)|\[[^\[\]]*\])*?),?"
+    r"(?!(?i:the|an?|his|her|their|its) )((?:[^;:,()\[\]]|, [^,;:]*,(?= )|, [A-Z]{2,5}\b|\([^()]*\)|\[[^\[\]]*\])*?),?"
     r" (?:(?:is|was) (?:also )?an? |work(?:s|ed) as )"
     rf"(?!(?:[\w-]+ ){{0,2}}(?:{'|'.join(LISTS['no_trades'])})\b)"
     r"|([^,.;:]+), (?!(?:an?|the|who|which|and|or|is|was) )(?:[A-Za-z]+ ){0,3}[a-z]+(?: and [a-z]+)?(?= \(|[.;]|$)"

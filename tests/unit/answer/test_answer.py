@@ -118,6 +118,7 @@ NEAR_MISSES = [
     ("What is Ada Falk's occupation?", "Ada Falk (born 5 September 1952) is a British politician.", None),
     ("What is Ada Falk's occupation?", "Ada Falk, politician and poet (died 1907)", None),
     ("What is Ada Falk's occupation?", "She [Ada Falk] worked as a miller.", None),
+    ("What is Ada Falk's occupation?", "Dame Ada Falk, FRS (born 1950), is a physician.", None),
     ("What is Ada Falk's profession?", "Name: Ada Falk; Profession: miller", None),
     ("What is Ada Falk's occupation?", "Ada Falk is a member of the Liberal Party.", ""),
     ("What is Ada Falk's occupation?", "Red Sky is a film directed by Ada Falk.", ""),
@@ -736,7 +737,11 @@ ASSERTIONS = [
     ),
     ("How many tons of gold did the mine yield?", ["The mine did yield 90 tons of gold."], True),
     ("When did Brask Ltd sue Sarn Ltd?", ["Sarn Ltd sued Brask Ltd in 1990."], False),
-    ("When did Ada mac Falk beat and kill Ben mac Falk?", ["Ben mac Falk beat and killed Ada mac Falk in 1490."], False),
+    (
+        "When did Ada mac Falk beat and kill Ben mac Falk?",
+        ["Ben mac Falk beat and killed Ada mac Falk in 1490."],
+        False,
+    ),
     ("When did Ada mac Falk beat and kill Ben mac Falk?", ["Ada mac Falk beat and killed Ben mac Falk in 1490."], True),
     ("How many kilograms does the ladder carry?", ["The ladder carries 150 kg."], True),
     (
