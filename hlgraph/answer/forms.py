@@ -27,7 +27,8 @@ from hlgraph.answer.constraints import (
     without_plans,
     words_of,
 )
-from hlgraph.answer.table_rules import MEASURES, Range, is_row, key, measured_by, range_has, ranges
+from hlgraph.answer.table_rules import MEASURES, Range, is_row, measured_by, range_has, ranges
+from hlgraph.answer.tables import key
 from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, content_set, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named

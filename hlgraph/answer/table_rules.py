@@ -5,13 +5,12 @@ a heading or the line above the table), the column, the groups, and each filter 
 column). Every row of the table that the filter of the search admits is read; rows of totals are left out. All cells that the
 rule reads must be numbers of one unit, or dates. Otherwise there is a reason instead of a number. Only English is understood.
 
-The parts, in order: the words of a question, the values of columns, the rule (:func:`computed`), the answer
-(:func:`table_answer`).
+The parts, in order: the words of a question, the rule (:func:`computed`), the answer (:func:`table_answer`). The cells are read by
+:class:`hlgraph.answer.tables.Columns`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,11 +20,30 @@ from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.answer.constraints import LISTS, words_of
-from hlgraph.answer.tables import MOST_ROWS, TOTAL, Row, Table, TableReader, base_of
-from hlgraph.extract.wording import telling_words
+from hlgraph.answer.tables import (
+    CROSS,
+    MOST_ROWS,
+    MOSTLY,
+    TOKEN,
+    YEAR,
+    YES,
+    Bound,
+    Columns,
+    ObstacleError,
+    Row,
+    Table,
+    TableReader,
+    base_of,
+    counted,
+    key,
+    parted,
+    time_of,
+    tokens_of,
+    written,
+)
+from hlgraph.extract.wording import MONTH_PATTERN, telling_words
 from hlgraph.read.table_mapping import number
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
-from hlgraph.retrieve.question.keywords import named
 from hlgraph.stores.terms import stem
 from hlgraph.text import STOP_WORDS, cached_by_text, fold, numbers, spelled, word_set
 
@@ -33,19 +51,21 @@ MOST_SHOWN = 20
 """Maximum number of rows that an answer lists and cites."""
 _CACHED = 1 << 16  # cells that are read once
 _MOST_FILES = 3  # files of the evidence whose tables are read
+_LABELS = re.compile(r"(?:^|[:;] )([^:;]{1,80})(?=: )")
 _LABELLED = re.compile(r"[^:;]{1,80}: [^;]*; [^:;]{1,80}: ")
 
 # The words of a question
 
 
-_TOKEN = re.compile(r"[^\W\d_]\d{1,3}(?!\w)|\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NOT = word_set("not no never without except excluding besides neither nor other outside but unlike")
+_PART = word_set("share percentage percent proportion fraction")
 _SUM = word_set("total sum combined altogether overall together")
 _MEAN = word_set("mean average")
-_FIRST, _LAST = word_set("first earliest oldest"), word_set("last latest newest youngest recent")
+_FIRST, _LAST = word_set("first earliest oldest"), word_set("last latest newest youngest recent recently")
 _MOST, _LEAST = word_set("most greatest maximum max"), word_set("least fewest minimum min")
 _ROWS = word_set("row rows entry entries record records line lines")
 _EMPTY = STOP_WORDS | _ROWS | words_of("empty")
+_JOINS = re.compile(r"\band\b|[&,/]", re.IGNORECASE)
 _SLIGHT = words_of("slight")
 _FORMS = [
     (forms, sign_and_nouns[2:], sign_and_nouns[0] == "+")
@@ -59,39 +79,36 @@ _LIMIT = re.compile(
     r"|(?P<word>more than|greater than|over|above|at least|no less than|less than|fewer than|under|below|at most|up to|no more than"
     rf"|exactly|before|after|since|until|till|in|during|by|(?:[^\W\d_]+er|more [^\W\d_]+) than)\s+[$€£]?\s?(?P<value>{_NUMBER}))"
 )
-_YEAR = re.compile(r"[12]\d{3}")
-_OF_TIME = word_set("before after since until till in during by")
-_LABEL = re.compile(
-    r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+(\S{1,12})"
-    r"|_(k?m|[cm]m|k?g|t|l|h|min|s|k?W|hp|eur|usd|gbp))?\s*"
+_WHEN = re.compile(
+    r"\b(before|after|since|until|till|in|during|by|on)\s+(?:(?P<quarter>q[1-4]) (?:of )?(?P<of>[12]\d{3})"
+    rf"|(?P<date>[12]\d{{3}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{MONTH_PATTERN})(?: \d{{1,2}},)? (?:of )?[12]\d{{3}}))(?![\w-])",
+    re.IGNORECASE,
 )
-
-
-def key(word: str) -> str:
-    """The stem of a word; of a unit, that of its first name: "kilogram" of "kg".
-
-    Parameters
-    ----------
-    word : a folded word
-    """
-    return _UNIT_OF.get(word) or stem(word)
-
-
-_UNIT_OF = {name: line.split()[0] for line in LISTS["names_of_units"] for name in line.split()}
-_PLACED = words_of("placed")
+_OF_TIME = word_set("before after since until till in during by on")
+_PLACED, _DATED = words_of("placed"), words_of("dated")
+_DATED_LABEL = word_set("date year day time month ordered placed timestamp")
 _VERBS = {"cost": "price cost", "weigh": "weight mass", "earn": "salary wage pay income"}
 _BY_VERB = _VERBS | {f"{verb}s": nouns for verb, nouns in _VERBS.items()}
 """For each verb with "the most" or a limit the nouns of what it measures."""
+_OF_LABEL = word_set("in for of during per by")
 _PEOPLE = word_set("people persons staff employees colleagues members")
 _OF_PEOPLE = word_set("name person employee member")
 _LISTS = re.compile(r"\W*(?:(?:list|name|show)\b|(?:who|which|what)\b)", re.IGNORECASE)
-_YES, _NO = word_set("yes y true ✓ ✔ x"), word_set("no n false ✗ ✘ -")
+_CELL = re.compile(r"\W*what(?: is| was|['’]s)\b", re.IGNORECASE)
+_PERIODS = {"year": 1, "month": 2, "day": 3}  # for each the parts of a date that tell it
+_SIDES = [word_set(line) for line in LISTS["sides"]]
 _PAID, _PAYMENTS = word_set("pay pays paid"), word_set("rent fee price cost salary wage premium")
 _SOLD = word_set("sell sells sold offer offers offered")
 
 
-def _tokens(text: str) -> list[str]:
-    return [match[0].removesuffix("'s") for match in _TOKEN.finditer(fold(text))]
+def _denies(word: str) -> bool:
+    return word in _NOT or word.endswith(("n't", "n’t"))
+
+
+def _having(label: str, cells: Iterable[str]) -> Callable[[Row], bool]:
+    """Whether a row has one of some folded values in a column; without a label in its section."""
+    wanted = frozenset(cells)
+    return lambda row: any(fold(cell) in wanted for cell in (row.cells.get(label, ()) if label else (row.section,)))
 
 
 class _Asked:
@@ -99,7 +116,7 @@ class _Asked:
 
     def __init__(self, question: str) -> None:
         self.text = fold(question)
-        matches = list(_TOKEN.finditer(self.text))
+        matches = list(TOKEN.finditer(self.text))
         self.words = [match[0].removesuffix("'s") for match in matches]
         self.starts = [match.start() for match in matches]
         self.stems = [key(word) for word in self.words]
@@ -108,7 +125,7 @@ class _Asked:
 
     def spans(self, text: str) -> Iterator[range]:
         """Where the words of a text stand together, the last one in any form."""
-        words = _tokens(text)
+        words = tokens_of(text)
         if not words or (words[-1] not in self.known and key(words[-1]) not in self.known):
             return
         for at in range(len(self.words) - len(words) + 1):
@@ -118,7 +135,13 @@ class _Asked:
 
     def naming(self, label: str) -> set[int]:
         """Places of the words that name a column; empty if one of its telling words is missing."""
-        content = [word for word in _tokens(_parted(label)[0]) if word not in STOP_WORDS]
+        words = tokens_of(parted(label)[0])
+        content = [word for word in words if word not in STOP_WORDS]
+        if words and (not content or (len(words) > 1 and len(words[-1]) == 1)):  # "May", "Workshop A"
+            spans = [
+                span for span in self.spans(parted(label)[0]) if content or _OF_LABEL & {*self.words[: span.start][-1:]}
+            ]
+            return {at for span in spans for at in span}
         telling = [word for word in content if word not in _SLIGHT] or content
         stems = {key(word) for word in telling}
         if not stems or not stems <= set(self.stems):
@@ -133,206 +156,6 @@ class _Asked:
     def unexplained(self) -> list[str]:
         """The words that nothing has explained."""
         return [word for at, word in enumerate(self.words) if at not in self.used]
-
-
-def _parted(label: str) -> tuple[str, str]:
-    """The name and the unit in a label.
-
-    Examples
-    --------
-    >>> _parted("Length, m"), _parted("Mass (kg)"), _parted("width_m"), _parted("Town")
-    (('Length', 'm'), ('Mass', 'kg'), ('width', 'm'), ('Town', ''))
-    """
-    match = _LABEL.fullmatch(label)
-    unit = next(filter(None, match.groups()[1:]), "") if match else ""
-    return (match[1], unit) if match and match[1] else (label, "")
-
-
-# The values of a column
-
-_MOSTLY = 0.5  # share of the cells of a column that makes it one of numbers, or of dates
-_JOINS = re.compile(r"\band\b|[&,/]", re.IGNORECASE)
-
-
-def _counted(count: int) -> str:
-    return f"{count} row{'' if count == 1 else 's'}"
-
-
-def _having(label: str, cells: Iterable[str]) -> Callable[[Row], bool]:
-    """Whether a row has one of some folded values in a column; without a label in its section."""
-    wanted = frozenset(cells)
-    return lambda row: any(fold(cell) in wanted for cell in (row.cells.get(label, ()) if label else (row.section,)))
-
-
-class _ObstacleError(ValueError):
-    """Why a rule does not apply.
-
-    Parameters
-    ----------
-    reason : what an answer says
-    most_rank : largest rank, from 0, of the best piece from this table for which an answer says so: any rank if the table
-        prevents the rule, 0 if the words of the question do, and none (-1) if they may not mean this table
-    """
-
-    def __init__(self, reason: str, *, most_rank: float = math.inf) -> None:
-        super().__init__(reason)
-        self.most_rank = most_rank
-
-
-class _Quantity(NamedTuple):
-    value: Decimal
-    unit: str
-
-
-_PLAIN = re.compile(r"(-?)([$€£¥₹]?)((?:0|[1-9]\d*)?(?:\.\d+)?)(%?)")
-_SIGN = re.compile(r"[-\u2212$€£¥₹\s.]*|[A-Z]{3} -?")
-_UNIT = re.compile(r"[^\d\W][^\d\s]{0,11}(?: [^\d\W]{1,11})?|[%°€$£¥₹′″'\"][^\d\s]{0,3}|")
-_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
-_HAS_POINT = re.compile(r"(?<![\d.,])\d+\.(?!\d{3}(?!\d))\d")
-_HAS_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
-_HAS_COMMA = re.compile(r"(?<![\d.,])\d+,(?!\d{3}(?!\d))\d")
-
-
-@lru_cache(_CACHED)
-def _quantity(cell: str, *, typed: tuple[Decimal, ...], has_point: bool) -> _Quantity | None:
-    """The one number of a cell, with its unit; None if it has none or several, or if its separator is ambiguous.
-
-    Parameters
-    ----------
-    cell : text of the cell
-    typed : numbers of the row that a mapping has read, of which one decides on an ambiguous separator
-    has_point : whether other cells of the column show that a point separates decimals
-    """
-    written = numbers(cell)
-    if len(written) != 1:
-        return None
-    start, end, _, text = written[0]
-    plain = _PLAIN.fullmatch(text)
-    digits = re.match(r"[\d.,]*\d", cell[start:])
-    unit = cell[end:].strip()
-    if not _SIGN.fullmatch(cell[:start]) or not _UNIT.fullmatch(unit) or digits is None:
-        return None
-    value = None
-    if plain and plain[3] and (has_point or not _THREE_DECIMALS.fullmatch(digits[0])):
-        value = Decimal(plain[1] + plain[3])
-    if typed:
-        bare = cell[:end].strip()
-        others = (number(bare, decimal="."), number(bare, decimal=","))
-        options = {value, *(Decimal(str(each)) for each in others if each is not None)} & {*typed}
-        value = options.pop() if len(options) == 1 else value
-    if value is None:
-        return None
-    currency = cell[:start].strip("-\u2212 .")
-    return _Quantity(value, unit or (plain[2] + plain[4] if plain else "") or currency)
-
-
-@lru_cache(_CACHED)
-def _time(cell: str) -> tuple[int, ...] | None:
-    """Year, month and day of a cell that is a date, as far as it has them; None for any other text."""
-    text = cell.strip()
-    if _YEAR.fullmatch(text):
-        return (int(text),)
-    dates = named(text).dates
-    if len(dates) != 1 or len(text.split()) > 3 or len(text) > 20:
-        return None
-    return tuple(map(int, dates[0].split("-")))
-
-
-class _Columns:
-    """The columns of a table as numbers and dates.
-
-    Attributes
-    ----------
-    labels : their labels, in order
-    totals, rows : the rows of totals, and the others
-    """
-
-    def __init__(self, table: Table) -> None:
-        self.labels = list(table.labels)
-        self.totals: list[Row] = []
-        self.rows: list[Row] = []
-        for row in table.rows:
-            first = next(iter(row.cells.values()), ("",))[0]
-            (self.totals if TOTAL.fullmatch(first) else self.rows).append(row)
-        self._shares: dict[tuple[str, bool], float] = {}
-        self._signs: dict[str, tuple[bool, ...]] = {}
-
-    def share(self, label: str, *, is_time: bool = False) -> float:
-        """The share of the cells of a column that are numbers, or dates."""
-        if (label, is_time) not in self._shares:
-            cells = [row.cells[label][0] for row in self.rows if label in row.cells]
-            values = (_time(cell) if is_time else _quantity(cell, typed=(), has_point=True) for cell in cells)
-            self._shares[label, is_time] = sum(value is not None for value in values) / max(1, len(cells))
-        return self._shares[label, is_time]
-
-    def is_flag(self, label: str) -> bool:
-        """Whether a column says yes or no in each row."""
-        cells = {fold(cell) for row in self.rows for cell in row.cells.get(label, ())}
-        return bool(cells) and cells <= _YES | _NO
-
-    def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
-        """The one cell of each row in a column. Raises _ObstacleError if a row has none or several."""
-        empty = sum(label not in row.cells for row in rows)
-        if empty:
-            raise _ObstacleError(f"{_counted(empty)} of {len(rows)} {'has' if empty == 1 else 'have'} no {label}")
-        if any(len(row.cells[label]) > 1 for row in rows):
-            raise _ObstacleError(f"a row has several values of {label}")
-        return [row.cells[label][0] for row in rows]
-
-    def quantities(self, label: str, rows: Sequence[Row]) -> list[_Quantity]:
-        """The numbers of a column. Raises _ObstacleError if a cell is not one clear number, or their units differ."""
-        cells = self.cells(label, rows)
-        if label not in self._signs:
-            everywhere = [cell for row in self.rows for cell in row.cells.get(label, ())]
-            patterns = (_HAS_POINT, _HAS_COMMA, _HAS_THOUSANDS)
-            self._signs[label] = tuple(any(map(pattern.search, everywhere)) for pattern in patterns)
-        has_point, has_comma, has_thousands = self._signs[label]
-        if has_comma and has_thousands and not rows[0].typed:
-            raise _ObstacleError(
-                f"a comma in {label} separates decimals in some cells, and may separate thousands in others"
-            )
-        values: list[_Quantity] = []
-        for row, cell in zip(rows, cells, strict=True):
-            value = _quantity(cell, typed=row.typed, has_point=has_point)
-            if value is None:
-                raise _ObstacleError(f"{cell!r} of {label} is not one clear number")
-            values.append(value)
-        units = {value.unit or _parted(label)[1] for value in values}
-        if len(units) > 1:
-            raise _ObstacleError(f"the units of {label} differ: {', '.join(sorted(unit or 'none' for unit in units))}")
-        return values
-
-    def times(self, label: str, rows: Sequence[Row]) -> list[tuple[int, ...]]:
-        """The dates of a column, all as exact as the least exact one. Raises _ObstacleError if a cell is not a date."""
-        values: list[tuple[int, ...]] = []
-        for cell in self.cells(label, rows):
-            value = _time(cell)
-            if value is None:
-                raise _ObstacleError(f"{cell!r} of {label} is not a date")
-            values.append(value)
-        least = min(map(len, values), default=1)
-        return [value[:least] for value in values]
-
-    def over(self, name: str, target: str, *, rows: Sequence[Row]) -> str:
-        """The result of a rule over rows, with the unit of their cells."""
-        value = self.value(name, target, rows=rows)
-        is_number = name not in ("count", "distinct")
-        unit = max((each.unit for each in self.quantities(target, rows)), default="") if is_number else ""
-        return _written_number(value, unit, of_label=_parted(target)[1])
-
-    def value(self, name: str, target: str, *, rows: Sequence[Row]) -> Decimal:
-        if name == "count":
-            return Decimal(len(rows))
-        if name == "distinct":
-            return Decimal(len({fold(cell) for row in rows for cell in row.cells.get(target, ())}))
-        values = [each.value for each in self.quantities(target, rows)]
-        if name == "sum":
-            return sum(values, Decimal())
-        if name == "mean":
-            mean = sum(values, Decimal()) / len(values)
-            most = max(max(0, -int(value.as_tuple().exponent)) for value in values)
-            return round(mean, most + 2)
-        return max(values) if name == "max" else min(values)
 
 
 # The rule
@@ -383,6 +206,9 @@ def _kind(asked: _Asked) -> _Kind | None:
         is_number = (word in ("many", "much") and before == "how") or (word == "of" and before in ("number", "count"))
         if is_number:
             inner, at = "number", place
+        elif word in _PART and words[place + 1 : place + 2] == ["of"]:
+            inner, at, is_number = "share", place + 1, True
+            asked.used.add(place)
         elif (word in _MEAN or word in _SUM) and inner != "number":
             inner = "mean" if word in _MEAN else inner or "sum"
         measure, sign = MEASURES.get(word, ("", True))
@@ -405,7 +231,7 @@ def _context_stems(table: Table, asked: _Asked) -> set[str]:
     """The words of the title, the headings and the line above; of one that joins several names, only if all are asked for."""
     stems: set[str] = set()
     for part in table.context:
-        own = {key(word) for word in _tokens(part.replace("-", " ")) if word not in STOP_WORDS}
+        own = {key(word) for word in tokens_of(part.replace("-", " ")) if word not in STOP_WORDS}
         if own <= set(asked.stems) or not _JOINS.search(part):
             stems |= own
     return stems
@@ -413,13 +239,13 @@ def _context_stems(table: Table, asked: _Asked) -> set[str]:
 
 def _people(label: str) -> frozenset[str]:
     """Words for the rows of a table whose first column names people."""
-    return _PEOPLE if _OF_PEOPLE.intersection(_tokens(label)) else frozenset()
+    return _PEOPLE if _OF_PEOPLE.intersection(tokens_of(label)) else frozenset()
 
 
 def _kind_over(asked: _Asked, labels: Iterable[str]) -> _Kind:
     """The rule that a question names over columns: a list if none; "max" of the column "Max. depth" names none."""
     kind = _kind(asked) or _Kind("list")
-    named = [span for label in labels for span in asked.spans(_parted(label)[0]) if len(span) > 1]
+    named = [span for label in labels for span in asked.spans(parted(label)[0]) if len(span) > 1]
     return _Kind(kind.inner or "list", at=kind.at) if kind.extreme and any(kind.at in span for span in named) else kind
 
 
@@ -438,8 +264,8 @@ class _Filter(NamedTuple):
     admits: Callable[[Row], bool]
 
 
-class _Rule:
-    """What a question asks of one table.
+class _Filters:
+    """The columns, the groups and the filters that a question names over one table.
 
     Parameters
     ----------
@@ -448,90 +274,121 @@ class _Rule:
 
     Raises
     ------
-    _ObstacleError : the rule does not apply
+    ObstacleError : the rule does not apply
     """
 
     def __init__(self, question: str, table: Table) -> None:
         self.asked, self.table = _Asked(question), table
         kind = _kind_over(self.asked, table.labels)
         if kind.inner == "list" and not _LISTS.match(question):
-            raise _ObstacleError("the question asks for no number", most_rank=-1)
+            raise ObstacleError("the question asks for no number", most_rank=-1)
         # Up to which rank an answer says what is unclear.
         self.kind, self.doubt = kind, 0 if kind.inner not in ("", "list") else -1
-        if any(word in _NOT or word.endswith(("n't", "n’t")) for word in self.asked.words):
-            raise _ObstacleError("the question excludes something", most_rank=self.doubt)
-        self.columns = _Columns(table)
+        self.columns = Columns(table)
         self.labels, self.rows = self.columns.labels, self.columns.rows
         if not self.labels:
-            raise _ObstacleError("the table has no labels", most_rank=-1)
-        self.inner, self.target, self.shown = kind.inner, "", list[str]()
-        self.group = self._grouping()
-        self.filters = [*self._limits(), *self._flags(), *self._values()]
-        if self.inner == "list" and not self.filters:
-            raise _ObstacleError("the question limits no column", most_rank=-1)
-        self._resolve()
-        self._explain()
-
-    # The words
+            raise ObstacleError("the table has no labels", most_rank=-1)
+        self.inner, self.target, self.shown, self.denied = kind.inner, "", list[str](), set[int]()
+        flags = [*self._flags()]
+        if any(_denies(word) and at not in self.denied for at, word in enumerate(self.asked.words)):
+            raise ObstacleError("the question excludes something", most_rank=self.doubt)
+        self.group, self.period = self._grouping()
+        self.filters = [*self._dates(), *self._limits(), *flags, *self._values()]
 
     def _use(self, label: str) -> None:
         self.asked.used |= self.asked.naming(label)
 
-    def _grouping(self) -> str:
-        """The column of "by region", "per region", "each region"; empty if none."""
+    def _grouping(self) -> tuple[str, int]:
+        """The column of "by region", "per region", "each region", empty if none; of "per month", how much of its dates tells it."""
         asked = self.asked
         for label in self.labels:
-            for span in asked.spans(_parted(label)[0]):
+            for span in asked.spans(parted(label)[0]):
                 before = [word for word in asked.words[max(0, span.start - 2) : span.start] if word != "the"]
                 if before and before[-1] in ("by", "per", "each", "every"):
                     asked.used |= {*span, span.start - 1}
-                    return label
-        return ""
+                    return label, 0
+        for at, word in enumerate(asked.words):
+            if word in _PERIODS and asked.words[at - 1 : at] in (["by"], ["per"], ["each"], ["every"]):
+                asked.used |= {at - 1, at}
+                return self._column_of_time(word), _PERIODS[word]
+        return "", 0
+
+    def _dates(self) -> Iterator[_Filter]:
+        """The filters on months, days and quarters: "in March 2024", "since 2024-03-05", "in Q1 2024"."""
+        for match in _WHEN.finditer(self.asked.text):
+            said = time_of((match["date"] or "").replace(" of ", " ").title())
+            low = said or (int(match["of"] or 0), 3 * int((match["quarter"] or "q0")[1]) - 2)
+            label = self._column_of_time(match[1])
+            yield self._limit(label, match[1], limits=(low, said or (low[0], low[1] + 2)), unit="")
+            self._use(label)
+            self.asked.used |= self.asked.within(match.start(), match.end())
 
     def _limits(self) -> Iterator[_Filter]:
         """The filters on numbers and years: "before 1900", "between 1850 and 1900", "more than 100 m"."""
-        for match in _LIMIT.finditer(self.asked.text):
+        places = {match.start() for match in _WHEN.finditer(self.asked.text)}
+        for match in (each for each in _LIMIT.finditer(self.asked.text) if each.start() not in places):
             word, high = match["word"] or "between", match["high"]
             written = (match["low"] or match["value"], high or match["value"])
             values = [Decimal(str(each)) for each in (number(each) for each in written) if each is not None]
             if len(values) < 2:
                 continue
             low, top = values
-            is_year = all(map(_YEAR.fullmatch, written))
+            is_year = all(map(YEAR.fullmatch, written))
             if word in _OF_TIME or (word == "between" and is_year):
-                if not is_year:
-                    continue  # "in 5 towns": the number stays unexplained
+                of_label = self.asked.within(match.start("value"), match.end()) if match["value"] else set[int]()
+                if not is_year or any(of_label & self.asked.naming(label) for label in self.labels):
+                    continue  # "in 5 towns": the number stays unexplained; a column may be called "Loans in 2023"
                 label = self._column_of_time(word)
-                yield self._limit(label, word, limits=(low, top), unit="", is_time=True)
+                yield self._limit(label, word, limits=((int(low),), (int(top),)), unit="")
             else:
                 label, unit = self._column_of_limit(match)
-                yield self._limit(label, word, limits=(low, top), unit=unit, is_time=False)
+                yield self._limit(label, word, limits=(low, top), unit=unit)
             self._use(label)
             self.asked.used |= self.asked.within(match.start(), match.end())
 
     def _flags(self) -> Iterator[_Filter]:
-        """The filters on columns of yes and no, and on what is there or not: "remote", "in stock", "out of stock"."""
+        """The filters on columns of yes and no, and on what is there or not: "not paid", "unpaid", "in stock", "out of stock"."""
+        words = self.asked.words
         for label in self.labels[1:]:
-            there = re.search(rf"\b(in|out of) {re.escape(fold(_parted(label)[0]))}\b", self.asked.text)
-            if self.columns.is_flag(label) and self.asked.naming(label):
-                yield _Filter(f"{label} is yes", label, _having(label, _YES))
+            name = fold(parted(label)[0])
+            there = re.search(rf"\b(in|out of) {re.escape(name)}\b", self.asked.text)
+            named = self.asked.naming(label)
+            opposite = {at for at, word in enumerate(words) if word == f"un{name}"}
+            if (named or opposite) and (cells := self.columns.flags(label)):
+                if cells & {"x"} and cells - CROSS:
+                    raise ObstacleError(f"{label} has {', '.join(sorted(cells))}", most_rank=0)
+                start = min(named | opposite)
+                denying = {at for at in range(max(0, start - 2), start) if _denies(words[at])}
+                self.denied |= denying
+                is_no = bool(denying) is not bool(opposite)
+                if is_no and not cells & CROSS and any(label not in row.cells for row in self.rows):
+                    raise ObstacleError(f"a row has no {label}", most_rank=0)
+                wanted = _having(label, YES)
+                admits = (lambda row, wanted=wanted: not wanted(row)) if is_no else wanted
+                self.asked.used |= opposite
+                yield _Filter(f"{label} is {'no' if is_no else 'yes'}", label, admits)
             elif there and self.inner == "list":
                 values = zip(self.rows, self.columns.quantities(label, self.rows), strict=True)
-                wanted = {id(row) for row, of in values if bool(of.value) is (there[1] == "in")}
+                stocked = {id(row) for row, of in values if bool(of.value) is (there[1] == "in")}
                 self.shown.append(label)
-                yield _Filter(there[0], label, lambda row, wanted=wanted: id(row) in wanted)  # type: ignore[misc]
+                yield _Filter(there[0], label, lambda row, stocked=stocked: id(row) in stocked)  # type: ignore[misc]
             else:
                 continue
             self._use(label)
 
     def _column_of_time(self, word: str) -> str:
-        times = [label for label in self.labels if self.columns.share(label, is_time=True) >= _MOSTLY]
+        times = [label for label in self.labels if self.columns.share(label, is_time=True) >= MOSTLY]
+        times = times[len(times) > 1 and times[0] == self.labels[0] :]
         wanted = [label for label in times if self.asked.naming(label) or fold(label) == word]
-        wanted = wanted or [label for label in times if set(_tokens(_parted(label)[0])) <= word_set("year date")]
+        wanted = (
+            wanted or [label for label in times if set(tokens_of(parted(label)[0])) <= word_set("year date")] or times
+        )
+        if len(wanted) == 1 and _DATED_LABEL.intersection(tokens_of(wanted[0])):
+            self.asked.used |= {at for at, each in enumerate(self.asked.words) if each in _DATED}
         if len(wanted) != 1:
             some = " and ".join(wanted)
             reason = f"the question fits the columns {some}" if some else "the question names no column of dates"
-            raise _ObstacleError(reason, most_rank=self.doubt)
+            raise ObstacleError(reason, most_rank=self.doubt)
         return wanted[0]
 
     def _column_of_limit(self, match: re.Match[str]) -> tuple[str, str]:
@@ -545,33 +402,39 @@ class _Rule:
         measures = word_set(MEASURES.get(compared, ("", True))[0] or _BY_VERB.get(verb, ""))
         with_unit = asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
         for label in self.labels:
-            name, of_label = _parted(label)
+            name, of_label = parted(label)
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
-            if (is_near or measures & set(_tokens(name))) and self.columns.share(label) >= _MOSTLY:
+            if (is_near or measures & set(tokens_of(name))) and self.columns.share(label) >= MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
-                around = [word for part in self.table.context for word in _tokens(part)]
+                around = [word for part in self.table.context for word in tokens_of(part)]
                 is_unit = key(unit) in map(key, map(fold, units) if units else around)
                 asked.used |= with_unit if is_unit else set()
                 return label, unit if is_unit else ""
-        of_unit = [label for label in self.labels if unit and key(unit) == key(fold(_parted(label)[1]))]
-        if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= _MOSTLY:
+        of_unit = [label for label in self.labels if unit and key(unit) == key(fold(parted(label)[1]))]
+        if len(of_unit) == 1 and self.columns.share(of_unit[0]) >= MOSTLY:
             asked.used |= with_unit
             return of_unit[0], unit
-        raise _ObstacleError(f"the question names no column of numbers for *{match[0]}*", most_rank=self.doubt)
+        raise ObstacleError(f"the question names no column of numbers for *{match[0]}*", most_rank=self.doubt)
 
-    def _limit(self, label: str, word: str, *, limits: tuple[Decimal, Decimal], unit: str, is_time: bool) -> _Filter:
+    def _limit(self, label: str, word: str, *, limits: tuple[Bound, Bound], unit: str) -> _Filter:
         low, top = limits
         compared = word.removesuffix(" than").rpartition(" ")[2]
         is_less = compared in ("less", "fewer", "under", "below", "before") or not MEASURES.get(compared, ("", True))[1]
-        tests: dict[str, Callable[[Decimal], bool]] = {
-            **dict.fromkeys(("between", "in", "during", "exactly", "from"), lambda value: low <= value <= top),
-            **dict.fromkeys(("at least", "no less than", "since"), lambda value: value >= low),
-            **dict.fromkeys(("at most", "up to", "no more than", "until", "till", "by"), lambda value: value <= low),
+        tests: dict[str, Callable[[Bound], bool]] = {
+            **dict.fromkeys(("between", "in", "during", "exactly", "from", "on"), lambda value: low <= value <= top),  # type: ignore[operator]
+            **dict.fromkeys(("at least", "no less than", "since"), lambda value: value >= low),  # type: ignore[operator]
+            **dict.fromkeys(("at most", "up to", "no more than", "until", "till", "by"), lambda value: value <= top),  # type: ignore[operator]
         }
-        test = tests.get(word) or ((lambda value: value < low) if is_less else (lambda value: value > low))
-        values = self.columns.times(label, self.rows) if is_time else self.columns.quantities(label, self.rows)
-        known = {id(row): Decimal(value[0]) for row, value in zip(self.rows, values, strict=True)}
-        said = f"{spelled(low)} to {spelled(top)}" if low != top else f"{word} {spelled(low)}"
+        test = tests.get(word) or ((lambda value: value < low) if is_less else (lambda value: value > top))  # type: ignore[operator]
+        values: list[Bound]
+        if isinstance(low, tuple):
+            values = [value[: len(low)] for value in self.columns.times(label, self.rows)]
+            if any(isinstance(value, tuple) and len(value) < len(low) for value in values):
+                raise ObstacleError(f"{label} is less exact than the question")
+        else:
+            values = [each.value for each in self.columns.quantities(label, self.rows)]
+        known = {id(row): value for row, value in zip(self.rows, values, strict=True)}
+        said = f"{written(low)} to {written(top)}" if low != top else f"{word} {written(low)}"
         self.shown.append(label)
         text = f"{label} is {said}{f' {unit}' if unit else ''}"
         return _Filter(text, label, lambda row: test(known[id(row)]))
@@ -580,12 +443,14 @@ class _Rule:
         """The filters on values that the question names: "in Sarn" where the column Town has Sarn."""
         options: defaultdict[tuple[int, int], dict[tuple[str, str], str]] = defaultdict(dict)
         asked = self.asked
-        texts = {label for label in self.labels if label == self.labels[0] or self.columns.share(label) < _MOSTLY}
+        texts = {label for label in self.labels if label == self.labels[0] or self.columns.share(label) < MOSTLY}
         cells_of = ((label, row.cells[label]) for row in self.rows for label in texts & row.cells.keys())
         pairs = dict.fromkeys((label, cell) for label, cells in cells_of for cell in cells)
         pairs.update(dict.fromkeys(("", row.section) for row in self.rows if row.section))
         for label, cell in pairs:
-            if not cell.isdigit() and not all(token in _EMPTY or len(token) == 1 for token in _tokens(cell)):
+            if (not cell.isdigit() or self._is_code(label, cell)) and not all(
+                token in _EMPTY or len(token) == 1 for token in tokens_of(cell)
+            ):
                 for span in asked.spans(cell):
                     options[span.start, span.stop][label, fold(cell)] = cell
         chosen: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -594,12 +459,12 @@ class _Rule:
             if set(range(start, stop)) <= asked.used:
                 continue
             if len(columns) > 1:  # Engineering is a department, an engineer a role
-                exact = {label for label, cell in options[start, stop] if asked.words[start:stop] == _tokens(cell)}
+                exact = {label for label, cell in options[start, stop] if asked.words[start:stop] == tokens_of(cell)}
                 columns = exact if len(exact) == 1 else {each for each in columns if each and asked.naming(each)}
             if len(columns) != 1:
                 several = " and ".join(sorted({label or "a section" for label, _ in options[start, stop]}))
                 reason = f"*{' '.join(asked.words[start:stop])}* is a value of {several}"
-                raise _ObstacleError(reason, most_rank=0 if self.inner in ("sum", "mean") else -1)
+                raise ObstacleError(reason, most_rank=0 if self.inner in ("sum", "mean") else -1)
             (label,) = columns
             chosen[label].update((key, cell) for (of, key), cell in options[start, stop].items() if of == label)
             asked.used |= set(range(start, stop))
@@ -607,33 +472,67 @@ class _Rule:
             self._use(label)
             yield _Filter(f"{label or 'the section'} is {' or '.join(cells.values())}", label, _having(label, cells))
 
+    def _is_code(self, label: str, cell: str) -> bool:
+        """Whether digits are a code that the question names with their column: "account 0000476000"."""
+        spans, naming = self.asked.spans(cell), self.asked.naming(label) if label else set[int]()
+        return (cell[0] == "0" and len(cell) > 1) or any(naming & {span.start - 1, span.start - 2} for span in spans)
+
+
+class _Rule(_Filters):
+    """What a question asks of one table.
+
+    Parameters
+    ----------
+    question : text of the question
+    table : the table
+
+    Raises
+    ------
+    ObstacleError : the rule does not apply
+    """
+
+    def __init__(self, question: str, table: Table) -> None:
+        super().__init__(question, table)
+        # "What was the population of Norland in 2022?" asks for a cell, "What are the bridges in Sarn?" for a list.
+        self.is_cell = self.inner == "list" and _CELL.match(question) and not self.asked.naming(self.labels[0])
+        if self.inner == "list" and not self.filters:
+            raise ObstacleError("the question limits no column", most_rank=-1)
+        self._resolve()
+        self._explain()
+
     def _resolve(self) -> None:
         """Find the column of the numbers, and what is counted."""
         asked, kind = self.asked, self.kind
         taken = {self.group, *(each.label for each in self.filters)}
+        if self.inner == "share" and len(self.filters) != 1:
+            raise ObstacleError("the question does not name one part of all rows", most_rank=0)
         if self.inner == "list":
             self.target = self.labels[0]
-        elif self.inner == "number":
+        elif self.inner in ("number", "share"):
             self._resolve_number(taken)
         elif kind.extreme:
             self._resolve_extreme()
         if self.target or self.inner in ("count", "distinct"):
             return
         wanted = [label for label in self.labels if label not in taken - {*self.shown} and asked.naming(label)]
-        wanted = [label for label in wanted if self.columns.share(label, is_time=bool(kind.time)) >= _MOSTLY]
+        wanted = [label for label in wanted if self.columns.share(label, is_time=bool(kind.time)) >= MOSTLY]
         wanted = [label for label in wanted if label not in self.shown] or wanted
+        if self.columns.numbers_rows(self.labels[0]) or len(wanted) > 1:
+            wanted = [label for label in wanted if label != self.labels[0] or kind.extreme]
+            wanted = wanted[len(wanted) > 1 and wanted[0] == self.labels[0] :]
         if not wanted and kind.measure:
             nouns = word_set(kind.measure)
-            wanted = [label for label in self.labels if nouns & set(_tokens(_parted(label)[0]))]
+            wanted = [label for label in self.labels if nouns & set(tokens_of(parted(label)[0]))]
         if not wanted and kind.time:
-            wanted = [label for label in self.labels if set(_tokens(_parted(label)[0])) <= word_set("year date")]
+            wanted = [label for label in self.labels if set(tokens_of(parted(label)[0])) <= word_set("year date")]
+            wanted = wanted or [each for each in self.labels if self.columns.share(each, is_time=True) >= MOSTLY]
         # Of "Length" and "Length of the span", the question that names the second means it.
         most = max((len(asked.naming(label)) for label in wanted), default=0)
         wanted = [label for label in wanted if len(asked.naming(label)) == most]
         if len(wanted) != 1:
             some = " and ".join(wanted)
             reason = f"the question fits the columns {some}" if some else "the question names no column of numbers"
-            raise _ObstacleError(reason, most_rank=0 if some else -1)
+            raise ObstacleError(reason, most_rank=0 if some else -1)
         self.target = wanted[0]
 
     def _resolve_number(self, taken: set[str]) -> None:
@@ -641,22 +540,25 @@ class _Rule:
         asked, at = self.asked, self.kind.at
         if self.kind.extreme:
             at = next((place for place, word in enumerate(asked.words) if word in ("many", "much", "of")), at)
+        at += asked.words[at + 1 : at + 2] in (["the"], ["all"])
         places = range(at + 1, min(at + 5, len(asked.words)))
         end = next((place for place in places if asked.words[place] in STOP_WORDS - {"of"}), places.stop)
         near = set(range(at + 1, end))
         labels = [label for label in self.labels if (naming := asked.naming(label)) and naming & near]
         labels = sorted(labels, key=lambda label: -len(asked.naming(label) & near))
+        if not labels and "much" in asked.words[at : at + 1]:
+            labels = [each for each in self.labels if asked.naming(each) and self.columns.share(each) >= MOSTLY][:1]
         different = {place for place in near if asked.words[place] in ("different", "distinct")}
         if labels and (different or labels[0] != self.labels[0]) and labels[0] not in taken:
             asked.used |= different
-            is_sum = not different and self.columns.share(labels[0]) >= _MOSTLY
+            is_sum = not different and self.columns.share(labels[0]) >= MOSTLY
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
             return
         is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)
         stems = {asked.stems[place] for place in near if asked.words[place] not in _EMPTY}
         is_named = not stems.isdisjoint(_context_stems(self.table, asked))
         if not (is_row or is_named or (near and near & asked.used - {at})):
-            raise _ObstacleError("the question does not say what is counted", most_rank=-1)
+            raise ObstacleError("the question does not say what is counted", most_rank=-1)
         self.inner = "count"
 
     def _resolve_extreme(self) -> None:
@@ -674,13 +576,13 @@ class _Rule:
             self.group = self.group or label
         elif word in ("most", "fewest", "least") and not kind.measure and not kind.time:
             named = [each for each in self.labels if asked.naming(each) & {kind.at + 1, kind.at + 2}]
-            is_sum = any(self.columns.share(each) >= _MOSTLY for each in named)
+            is_sum = any(self.columns.share(each) >= MOSTLY for each in named)
             self.group, self.inner = label, "sum" if is_sum else "count"
         else:
             self.shown.append(label)
 
     def _explain(self) -> None:
-        """Raise _ObstacleError for words of the question that no part of the rule explains."""
+        """Raise ObstacleError for words of the question that no part of the rule explains."""
         asked, kind = self.asked, self.kind
         for label in filter(None, (self.labels[0], self.target, self.group)):
             self._use(label)
@@ -689,53 +591,89 @@ class _Rule:
         longer = [(at, word) for at, word in enumerate(asked.words) if len(word) > 3]
         # To bake, of bakeries.
         asked.used |= {at for at, word in longer if any(each.startswith(word) for each in stems)}
-        of_label = {token for label in self.labels for token in _tokens(label)}
+        of_label = {token for label in self.labels for token in tokens_of(label)}
         slight = _SOLD if not of_label.isdisjoint(("price", "cost")) else frozenset[str]()
         slight |= (_PLACED if self.filters else frozenset()) | _people(self.labels[0])
         slight |= _PAID if not of_label.isdisjoint(_PAYMENTS) else frozenset()
         slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
-        read = {key(token) for label in (self.target, *self.shown) for token in _tokens(label)}
+        read = {key(token) for label in (self.target, *self.shown) for token in tokens_of(label)}
         asked.used |= {at for at, word in enumerate(asked.words) if word in slight or asked.stems[at] in read}
         rest = asked.unexplained()
         if rest:
             is_clear = kind.inner in ("sum", "mean") or self.inner in ("count", "distinct")
             reason = f"no column or value of the table is *{'*, *'.join(rest)}*"
-            raise _ObstacleError(reason, most_rank=0 if is_clear else -1)
+            raise ObstacleError(reason, most_rank=0 if is_clear else -1)
 
     # The result
 
     def result(self) -> Computed:
-        """The number over the rows that the filters admit. Raises _ObstacleError if they do not allow the rule."""
+        """The number over the rows that the filters admit. Raises ObstacleError if they do not allow the rule."""
         rows = [row for row in self.rows if all(each.admits(row) for each in self.filters)]
         where = " and ".join(each.text for each in self.filters)
-        head = f"{_counted(len(rows))}{f' where {where}' if where else ''}"
-        notes = f"; {_counted(len(self.columns.totals))} of totals left out" if self.columns.totals else ""
+        rows, aside = self._of_side(rows)
+        head = f"{counted(len(rows))}{f' where {where}' if where else ''}"
+        notes = f"; {counted(len(self.columns.totals))} of totals left out" if self.columns.totals else ""
+        notes += f"; {counted(aside)} without {self.target} left out" if aside else ""
+        if self.inner == "mean" and len(rows) == 1 and any(each.label == self.labels[0] for each in self.filters):
+            raise ObstacleError("one row has no mean")
         if not rows and self.inner != "count":
-            raise _ObstacleError(f"there is no row where {where}")
+            raise ObstacleError(f"there is no row where {where}")
         if self.group:
             said, rows = self._by_group(rows)
         elif self.kind.extreme:
             said, rows = _extreme(self.kind, self.target, columns=self.columns, rows=rows)
         elif self.inner == "list":
             said = ""
+        elif self.kind.inner == "share":
+            said = self._share(rows)
         else:
             said = f"{_rule(self.inner, self.target)} = {self.columns.over(self.inner, self.target, rows=rows)}"
         shown = [(row, self._shown(row)) for row in rows[:MOST_SHOWN]]
         notes += f"; {MOST_SHOWN} of them listed" if len(rows) > MOST_SHOWN else ""
         is_rule = any((self.group, self.kind.extreme, (_SUM | _MEAN).intersection(self.asked.words)))
         is_rule |= (self.inner == "count" and "many" in self.asked.words) or (self.inner == "list" and bool(self.shown))
-        is_lookup = len(rows) == 1 and bool(where) and not is_rule
+        if self.is_cell and len(rows) > 1:
+            raise ObstacleError(f"{counted(len(rows))} have what the question names", most_rank=0)
+        is_lookup = len(rows) == 1 and bool(where) and (not is_rule or bool(self.is_cell))
         return Computed(f"{head}: {said}" if said else head, tuple(shown), notes, is_lookup)
+
+    def _of_side(self, rows: list[Row]) -> tuple[list[Row], int]:
+        """The rows that have a number in "Debit", if no row has one in "Credit", too; and the number of the others."""
+        words = {label: set(tokens_of(label)) for label in self.labels}
+        own = words.get(self.target, set[str]())
+        others = [each for each, of in words.items() for side in _SIDES if side & own and of & side - own]
+        kept = [row for row in rows if self.target in row.cells]
+        if len(others) != 1 or any(others[0] in row.cells for row in kept):
+            return rows, 0
+        return kept, len(rows) - len(kept)
+
+    def _share(self, rows: list[Row]) -> str:
+        """What part of all rows, or of the sum over them, the filtered ones are."""
+        if self.inner not in ("count", "sum"):
+            raise ObstacleError("the question does not say what is shared", most_rank=0)
+        part, whole = (self.columns.value(self.inner, self.target, rows=each) for each in (rows, self.rows))
+        if whole <= 0 or not 0 <= part <= whole:
+            raise ObstacleError("the rows give no share")
+        said = f"{spelled(part) if part else 0} of {spelled(whole)}"
+        name = "share" if self.inner == "count" else f"share of {_rule(self.inner, self.target)}"
+        return f"{name} = {spelled(round(100 * part / whole, 2)) if part else 0}% ({said})"
 
     def _by_group(self, rows: list[Row]) -> tuple[str, list[Row]]:
         """The result for each value of a column; the best group first, and its rows alone, if an extreme is asked for."""
         groups: dict[str, tuple[str, list[Row]]] = {}
-        for row, cell in zip(rows, self.columns.cells(self.group, rows), strict=True):
+        cells = self.columns.cells(self.group, rows)
+        if self.period:
+            times = self.columns.times(self.group, rows)
+            if any(len(time) < self.period for time in times):
+                raise ObstacleError(f"{self.group} is less exact than the question")
+            cells = [written(time[: self.period]) for time in times]
+        for row, cell in zip(rows, cells, strict=True):
             groups.setdefault(fold(cell), (cell, []))[1].append(row)
-        if self.target:
-            self.columns.quantities(self.target, rows)  # of one unit over all groups
+        if self.target and self.columns.share(self.target) >= MOSTLY:  # of one unit over all groups, or in each
+            self.columns.quantities(self.target, rows, group="" if self.kind.extreme else self.group)
+        order_of = sorted(groups) if self.period else list(groups)
         name = self.inner or ("max" if self.kind.extreme > 0 else "min")
-        order = list(groups.values())
+        order = [groups[each] for each in order_of]
         if self.kind.extreme:
             values = {cell: self.columns.value(name, self.target, rows=own) for cell, own in order}
             order.sort(key=lambda group: -self.kind.extreme * values[group[0]])
@@ -747,7 +685,8 @@ class _Rule:
 
     def _shown(self, row: Row) -> str:
         """What an answer shows of a row: its first cell, and those that the rule read."""
-        labels = dict.fromkeys((self.labels[0], *self.shown, *filter(None, (self.group, self.target))))
+        name = [each for each in self.labels[:3] if {"name", "title"} & {*tokens_of(each)}][:1]
+        labels = dict.fromkeys((self.labels[0], *name, *self.shown, *filter(None, (self.group, self.target))))
         return ", ".join(" and ".join(row.cells[label]) for label in labels if label in row.cells) or row.section
 
 
@@ -758,28 +697,20 @@ def _rule(name: str, target: str) -> str:
     return f"different values of {target}" if name == "distinct" else f"{name} of {target}"
 
 
-def _extreme(kind: _Kind, target: str, *, columns: _Columns, rows: list[Row]) -> tuple[str, list[Row]]:
+def _extreme(kind: _Kind, target: str, *, columns: Columns, rows: list[Row]) -> tuple[str, list[Row]]:
     """The greatest or least number or date of a column, and all rows that have it."""
     name = "max" if kind.extreme > 0 else "min"
-    if kind.time and columns.share(target, is_time=True) >= _MOSTLY:
+    if kind.time and columns.share(target, is_time=True) >= MOSTLY:
         name = "max" if kind.time > 0 else "min"
         times = columns.times(target, rows)
         best = max(times) if kind.time > 0 else min(times)
-        said = "-".join(f"{part:02d}" for part in best)
+        said = written(best)
         kept = [row for row, each in zip(rows, times, strict=True) if each == best]
     else:
         values = [each.value for each in columns.quantities(target, rows)]
         value, said = columns.value(name, target, rows=rows), columns.over(name, target, rows=rows)
         kept = [row for row, each in zip(rows, values, strict=True) if each == value]
     return f"{name} of {target} = {said}", kept
-
-
-def _written_number(value: Decimal, unit: str, *, of_label: str) -> str:
-    text = spelled(value) if value else "0"
-    if unit in ("$", "€", "£", "¥", "₹"):
-        return f"{unit}{text}"
-    is_said = not unit or unit == of_label
-    return text if is_said else f"{text}{unit}" if unit == "%" else f"{text} {unit}"
 
 
 def asks_for_number(question: str) -> bool:
@@ -960,7 +891,7 @@ def ranged_row(question: str, table: Table) -> Row | None:
     """
     asked = _Asked(question)
     said = {at: each for at, word in enumerate(asked.words) for each in numbers(" ".join(telling_words(word)[1]))}
-    if len(said) != 1 or _YEAR.fullmatch(min(said.values()).value):
+    if len(said) != 1 or YEAR.fullmatch(min(said.values()).value):
         return None
     ((at, only),) = said.items()
     value, beside = _first_value(only.value), {*asked.stems[max(0, at - 1) : at + 2]} - {*map(stem, STOP_WORDS)}
@@ -970,12 +901,12 @@ def ranged_row(question: str, table: Table) -> Row | None:
     for label in table.labels:
         cells = [row.cells.get(label, ("",))[0] for row in table.rows]
         inside = [_has(cell, value) for cell in cells]
-        units = {key(word) for text in (label, *cells) for word in _tokens(text) if word.isalpha()}
+        units = {key(word) for text in (label, *cells) for word in tokens_of(text) if word.isalpha()}
         is_named = any(asked.naming(other) for other in table.labels if other != label)
         if None not in inside and len(cells) > 1 and is_named and not units.isdisjoint(beside):
             fitting += [row for row, has in zip(table.rows, inside, strict=True) if has]
     around = (*table.context, *table.labels, *(row.text for row in fitting))
-    known = {key(word) for text in around for word in _tokens(text)}
+    known = {key(word) for text in around for word in tokens_of(text)}
     rest = (word for place, word in enumerate(asked.words) if place not in (*asked.used, at))
     is_told = all(key(word) in known for word in rest if word not in STOP_WORDS | _OF_RANGES)
     return fitting[0] if len(fitting) == 1 and is_told else None
@@ -1036,7 +967,7 @@ def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: Tabl
     for rank, _, table in ranked:
         try:
             result = computed(question, table)
-        except _ObstacleError as obstacle:
+        except ObstacleError as obstacle:
             if rank <= obstacle.most_rank and not reason:
                 reason, row = str(obstacle), answering_row(question, table)
             continue
@@ -1048,7 +979,7 @@ def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: Tabl
         return reason if row is None else ""
     ((table, result),) = results.values()
     if result.is_lookup:
-        return ""
+        return _of_row(question, reader.evidence([result.rows[0][0]]))
     return _answer(question, result, pieces=reader.evidence([row for row, _ in result.rows]))
 
 
@@ -1078,10 +1009,46 @@ def answering_row(question: str, table: Table) -> Row | None:
     if len(rows) != 1 or not any(row.cells.get(label) for row in rows for label in wanted):
         return None
     texts = (*rows[0].cells, *chain.from_iterable(rows[0].cells.values()))
-    own = {stem(word) for text in texts for word in _tokens(text)}
+    own = {stem(word) for text in texts for word in tokens_of(text)}
     words = [word for word in asked.words if word in _SUM | _MEAN]
     words += [asked.words[kind.at]] if kind and kind.extreme else []
     return rows[0] if all(stem(word) in own for word in words) else None
+
+
+def unlike_rows(question: str, text: str) -> str:
+    """Why one row is no answer to a question for a total, a mean or an extreme; empty if it is, or if the text is no row.
+
+    It is if it says the word itself, and one of its columns is meant.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a statement
+
+    Examples
+    --------
+    >>> row = "Part: Bolt; Net mass: 3 kg; Gross mass: 4 kg"
+    >>> unlike_rows("What is the mass of the bolt?", row)
+    ''
+    >>> unlike_rows("What is the total mass?", row)
+    'the first statement is one row, and the question asks for more'
+    >>> unlike_rows("What is the total mass?", row.replace("Bolt", "Total"))
+    'the question fits the columns Net mass and Gross mass'
+    """
+    if not is_row(text):
+        return ""
+    asked = _Asked(question)
+    kind = _kind(asked)
+    totals = {word for word in asked.words if word in _SUM | _MEAN}
+    words = totals | ({asked.words[kind.at]} if kind and kind.extreme else set())
+    if not {*map(stem, words)} <= {stem(word) for word in tokens_of(text)}:
+        return "the first statement is one row, and the question asks for more"
+    stems = asked.known - {stem(word) for word in chain(words, STOP_WORDS)}
+    labels = {label: {*map(key, tokens_of(parted(label)[0]))} for label in _LABELS.findall(text)}
+    most = max((len(stems & own) for own in labels.values()), default=0)
+    fitting = [label for label, own in labels.items() if most and len(stems & own) == most]
+    is_one = len(fitting) < 2 or not totals or any(labels[label] <= stems for label in fitting)
+    return "" if is_one else f"the question fits the columns {' and '.join(fitting)}"
 
 
 @lru_cache(_CACHED)

@@ -1,24 +1,33 @@
 """The tables that pieces of evidence come from, whole: Markdown tables of documents, and rows that a mapping describes.
 
 :func:`tables_of` finds them in the text of chunks. :class:`TableReader` reads the chunks of a file, and rows as evidence.
+:class:`Columns` reads cells as numbers of one unit, and as dates.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import islice
+from functools import lru_cache
+from itertools import islice, pairwise
 from typing import NamedTuple, TypeVar
 
+from hlgraph.answer.constraints import LISTS, words_of
+from hlgraph.extract.wording import MONTHS
 from hlgraph.ids import shown
+from hlgraph.read.table_mapping import number
 from hlgraph.records import Chunk, Evidence, Kind, Source, Statement
+from hlgraph.retrieve.question.keywords import named
 from hlgraph.retrieve.session import evidence_of
 from hlgraph.stores.protocols import GraphStore, Scope
-from hlgraph.text import Block, BlockKind, blocks, is_separator, plain
+from hlgraph.stores.terms import stem
+from hlgraph.text import Block, BlockKind, blocks, fold, is_separator, numbers, plain, spelled, word_set
 from hlgraph.where import And, Compare, Op, Or, Where
 
 _R = TypeVar("_R", Source, Chunk, Statement)
@@ -263,3 +272,385 @@ class TableReader:
         """At most one record more than the limit."""
         records = islice(self.graph.find(kind, scope), MOST_ROWS + 1)
         return [record for record in records if isinstance(record, record_type)]
+
+
+# The labels and the values of columns
+
+TOKEN = re.compile(r"[^\W\d_]\d{1,3}(?!\w)|\d(?:[\d.,]*\d)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+YEAR = re.compile(r"[12]\d{3}")
+_CACHED = 1 << 16  # cells that are read once
+_LABEL = re.compile(
+    r"(.*?)(?:\s*[(\[]([^()\[\]]{1,20})[)\]]|,\s*([^\s,]{1,8})|\s+in\s+([^\s\d]\S{0,11})"
+    r"|_(k?m|[cm]m|k?g|t|l|h|min|s|k?W|hp|eur|usd|gbp)|\s(AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD|[$€£¥%]))?\s*"
+)
+
+
+_BESIDE = word_set(
+    "currency ccy curr cur uom unit units indicator metric measure variable"
+)  # labels of what tells the unit
+_OF_MONEY, _COUNTS = word_set("currency ccy curr cur"), words_of("counts")
+YES, NO, CROSS = word_set("yes y true ✓ ✔ x"), word_set("no n false ✗ ✘ -"), word_set("x -")
+
+
+def key(word: str) -> str:
+    """The stem of a word; of a unit, that of its first name: "kilogram" of "kg".
+
+    Parameters
+    ----------
+    word : a folded word
+    """
+    return UNIT_OF.get(word) or stem(word)
+
+
+UNIT_OF = {name: line.split()[0] for line in LISTS["names_of_units"] for name in line.split()}
+UNIT_OF |= {name: name[:3] for name in MONTHS} | {"sept": "sep"}
+
+
+def tokens_of(text: str) -> list[str]:
+    """The folded words and numbers of a text."""
+    return [match[0].removesuffix("'s") for match in TOKEN.finditer(fold(text))]
+
+
+def parted(label: str) -> tuple[str, str]:
+    """The name and the unit in a label.
+
+    Examples
+    --------
+    >>> parted("Length, m"), parted("Mass (kg)"), parted("width_m"), parted("Town")
+    (('Length', 'm'), ('Mass', 'kg'), ('width', 'm'), ('Town', ''))
+    """
+    match = _LABEL.fullmatch(label)
+    unit = next(filter(None, match.groups()[1:]), "") if match else ""
+    return (match[1], unit) if match and match[1] else (label, "")
+
+
+_MOST_LISTED = 5
+MOSTLY = 0.5  # share of the cells of a column that makes it one of numbers, or of dates
+
+
+def counted(count: int) -> str:
+    """A number of rows in words."""
+    return f"{count} row{'' if count == 1 else 's'}"
+
+
+class ObstacleError(ValueError):
+    """Why a rule does not apply.
+
+    Parameters
+    ----------
+    reason : what an answer says
+    most_rank : largest rank, from 0, of the best piece from this table for which an answer says so: any rank if the table
+        prevents the rule, 0 if the words of the question do, and none (-1) if they may not mean this table
+    """
+
+    def __init__(self, reason: str, *, most_rank: float = math.inf) -> None:
+        super().__init__(reason)
+        self.most_rank = most_rank
+
+
+Bound = Decimal | tuple[int, ...]
+"""A limit of a column: a number, or a date as far as it is known."""
+
+
+class Quantity(NamedTuple):
+    """The number of a cell, with its unit; empty without one."""
+
+    value: Decimal
+    unit: str
+
+
+_PLAIN = re.compile(r"(-?)([$€£¥₹]?)((?:0|[1-9]\d*)?(?:\.\d+)?)(%?)")
+_SIGN = re.compile(r"[-\u2212$€£¥₹\s.]*|[A-Z]{3} -?")
+_UNIT = re.compile(r"[^\d\W][^\d\s]{0,11}(?: [^\d\W]{1,11})?|[%°€$£¥₹′″'\"][^\d\s]{0,3}|")
+_DIGITS = re.compile(r"\d[\d.,]*\d|\d")
+_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # thousands in some languages, decimals in others
+_HAS_POINT = re.compile(r"(?<![\d.,])(?:0\.\d|\d+\.(?!\d{3}(?!\d))\d|\d{1,3}(?:,\d{3})+\.\d|\d{1,3}(?:,\d{3}){2})")
+_HAS_COMMA = re.compile(r"(?<![\d.,])(?:0,\d|\d+,(?!\d{3}(?!\d))\d|\d{1,3}(?:\.\d{3})+,\d|\d{1,3}(?:\.\d{3}){2})")
+_HAS_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2},\d{3}(?![\d,.])")
+_DOTTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,])")
+_GAP = re.compile(r"(?<=\d)['’ \u00a0\u202f](?=\d{3}(?!\d))")
+_SIGNED = re.compile(
+    r"\((?P<inside>[^()]*\d[^()]*)\)|(?P<before>.*\d)\s?[-\u2212](?P<unit>\s*[^\d\s]{0,3})|\+(?P<plus>.*)"
+)
+_DATE = re.compile(
+    r"(?:(?P<year>\d{4})[-/.](?P<month>\d\d)[-/.](?P<day>\d\d)|(?P<first>\d{1,2})(?P<mark>[./-])(?P<second>\d{1,2})(?P=mark)(?P<last>\d{4}))"
+    r"(?:[T ,]+(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|\+00:00)?)?"
+)
+
+
+def _plain_cell(cell: str, decimal: str) -> str:
+    """A cell with its sign in front, without signs between thousands if they are clear: "1.234,50-", "(1'234.50)".
+
+    Parameters
+    ----------
+    cell : text of the cell
+    decimal : decimal sign of the column; empty if unknown
+    """
+    text = _GAP.sub("", cell.strip())
+    if signed := _SIGNED.fullmatch(text):
+        text = signed["plus"] or f"-{signed['inside'] or signed['before'] + signed['unit']}"
+    pattern = _DIGITS if decimal == "," else _DOTTED
+    return pattern.sub(lambda match: match[0].replace(".", "").replace(",", "."), text)
+
+
+@lru_cache(_CACHED)
+def _quantity(cell: str, *, typed: tuple[Decimal, ...], decimal: str) -> Quantity | None:
+    """The one number of a cell, with its unit; None if it has none or several, or if its separator is ambiguous.
+
+    Parameters
+    ----------
+    cell : text of the cell
+    typed : numbers of the row that a mapping has read, of which one decides on an ambiguous separator
+    decimal : the decimal sign that other cells of the column show; empty if none does
+    """
+    cell = _plain_cell(cell, decimal)
+    written = numbers(cell)
+    if len(written) != 1:
+        return None
+    start, end, _, text = written[0]
+    plain = _PLAIN.fullmatch(text)
+    digits = re.match(r"[\d.,]*\d", cell[start:])
+    unit = cell[end:].strip()
+    if not _SIGN.fullmatch(cell[:start]) or not _UNIT.fullmatch(unit) or digits is None:
+        return None
+    value = None
+    if plain and plain[3] and (decimal == "." or not _THREE_DECIMALS.fullmatch(digits[0])):
+        value = Decimal(plain[1] + plain[3])
+    if typed:
+        bare = cell[:end].strip()
+        others = (number(bare, decimal="."), number(bare, decimal=","))
+        options = {value, *(Decimal(str(each)) for each in others if each is not None)} & {*typed}
+        value = options.pop() if len(options) == 1 else value
+    if value is None:
+        return None
+    currency = cell[:start].strip("-\u2212 .")
+    return Quantity(value, unit or (plain[2] + plain[4] if plain else "") or currency)
+
+
+def _is_real(year: int, month: int, day: int) -> bool:
+    """Whether there is such a day."""
+    return 1 <= month <= 12 and year > 0 and 1 <= day <= monthrange(year, month)[1]
+
+
+@lru_cache(_CACHED)
+def time_of(cell: str, order: str = "?") -> tuple[int, ...] | None:
+    """Year, month, day, hour, minute and second of a cell that is a date, as far as it has them; None for any other text.
+
+    Parameters
+    ----------
+    cell : text of the cell
+    order : which comes first in 03/04/2024 in this column, ``day`` or ``month``; empty: unknown, so it is no date; ``?``: any
+    """
+    text = cell.strip()
+    if YEAR.fullmatch(text):
+        return (int(text),) if 1_400 <= int(text) < 2_200 else None
+    if match := _DATE.fullmatch(text):
+        day, month = match["day"] or match["first"], match["month"] or match["second"]
+        if match["mark"] in ("/", "-") and int(max(day, month, key=int)) <= 12 and order == "":
+            return None
+        if match["mark"] in ("/", "-") and order == "month":
+            day, month = month, day
+        clock = [int(part) for part in match.groups()[-3:] if part]
+        parts = (int(match["year"] or match["last"]), int(month), int(day), *clock)
+        return parts if order == "?" or _is_real(*parts[:3]) else None
+    dates = named(text).dates
+    if len(dates) != 1 or len(text.split()) > 3 or len(text) > 20:
+        return None
+    return tuple(map(int, dates[0].split("-")))
+
+
+class Columns:
+    """The columns of a table as numbers and dates.
+
+    Attributes
+    ----------
+    labels : their labels, in order
+    totals, rows : the rows of totals, and the others
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.labels = list(table.labels)
+        self.totals: list[Row] = []
+        self.rows: list[Row] = []
+        for row in table.rows:
+            first = next(iter(row.cells.values()), ("",))[0]
+            (self.totals if TOTAL.fullmatch(first) else self.rows).append(row)
+        self._shares: dict[tuple[str, bool], float] = {}
+        self._signs: dict[str, tuple[bool, ...]] = {}
+        self._orders: dict[str, str] = {}
+
+    def share(self, label: str, *, is_time: bool = False) -> float:
+        """The share of the cells of a column that are numbers, or dates.
+
+        Parameters
+        ----------
+        label : the column
+        is_time : whether dates are counted
+        """
+        if (label, is_time) not in self._shares:
+            cells = [row.cells[label][0] for row in self.rows if label in row.cells]
+            sign = self._decimal(label) or "."
+            values = (time_of(cell) if is_time else _quantity(cell, typed=(), decimal=sign) for cell in cells)
+            self._shares[label, is_time] = sum(value is not None for value in values) / max(1, len(cells))
+        return self._shares[label, is_time]
+
+    def flags(self, label: str) -> set[str]:
+        """The folded cells of a column that says yes or no in each row; empty for another column."""
+        cells = {fold(cell) for row in self.rows for cell in row.cells.get(label, ())}
+        return cells if cells <= YES | NO else set()
+
+    def numbers_rows(self, label: str) -> bool:
+        """Whether a column only numbers the rows: whole numbers that rise or fall from each row to the next."""
+        cells = [row.cells.get(label, ("",))[0] for row in self.rows]
+        if len(cells) < 2 or not all(map(str.isdecimal, cells)):
+            return False
+        steps = {(int(cell) < int(after)) - (int(cell) > int(after)) for cell, after in pairwise(cells)}
+        return steps in ({1}, {-1})
+
+    def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
+        """The one cell of each row in a column. Raises ObstacleError if a row has none or several.
+
+        Parameters
+        ----------
+        label : the column
+        rows : the rows
+        """
+        empty = sum(label not in row.cells for row in rows)
+        if empty:
+            raise ObstacleError(f"{counted(empty)} of {len(rows)} {'has' if empty == 1 else 'have'} no {label}")
+        if any(len(row.cells[label]) > 1 for row in rows):
+            raise ObstacleError(f"a row has several values of {label}")
+        return [row.cells[label][0] for row in rows]
+
+    def quantities(self, label: str, rows: Sequence[Row], *, group: str = "") -> list[Quantity]:
+        """The numbers of a column. Raises ObstacleError if a cell is not one clear number, or their units differ.
+
+        Parameters
+        ----------
+        label : the column
+        rows : the rows
+        group : column by which the rows are grouped, whose values may be the units
+        """
+        cells = self.cells(label, rows)
+        decimal = self._decimal(label)
+        if self._signs[label][1:] == (True, True) and not rows[0].typed:
+            raise ObstacleError(
+                f"a comma in {label} separates decimals in some cells, and may separate thousands in others"
+            )
+        values: list[Quantity] = []
+        for row, cell in zip(rows, cells, strict=True):
+            value = _quantity(cell, typed=row.typed, decimal=decimal)
+            if value is None:
+                raise ObstacleError(f"{cell!r} of {label} is not one clear number")
+            values.append(value)
+        units = {key(fold(value.unit or parted(label)[1])): value.unit for value in values}
+        if len(units) > 1:
+            units = {value.unit or parted(label)[1]: "" for value in values}
+            raise ObstacleError(f"the units of {label} differ: {', '.join(sorted(unit or 'none' for unit in units))}")
+        beside = self._unit_beside(label, rows, group=group)
+        return [value._replace(unit=value.unit or beside) for value in values] if beside else values
+
+    def _decimal(self, label: str) -> str:
+        """The decimal sign that the cells of a column show; empty if they show none, or both."""
+        if label not in self._signs:
+            everywhere = [cell for row in self.rows for cell in row.cells.get(label, ())]
+            patterns = (_HAS_POINT, _HAS_COMMA, _HAS_THOUSANDS)
+            self._signs[label] = tuple(any(map(pattern.search, everywhere)) for pattern in patterns)
+        has_point, has_comma, _ = self._signs[label]
+        return "" if has_point == has_comma else "." if has_point else ","
+
+    def _unit_beside(self, label: str, rows: Sequence[Row], *, group: str) -> str:
+        """The unit of a column of numbers that another column has: "Currency", "Unit", "Indicator"; empty if none has.
+
+        Raises ObstacleError if the rows differ in it.
+        """
+        said = ""
+        for other in self.labels:
+            telling = _BESIDE.intersection(tokens_of(other))
+            is_apart = telling <= _OF_MONEY and not _COUNTS.isdisjoint(tokens_of(label))
+            if not telling or other in (label, group) or is_apart or self.share(other) >= MOSTLY:
+                continue
+            values = dict.fromkeys(cell for row in rows for cell in row.cells.get(other, ("none",)))
+            if telling <= {"unit", "units"} and not any(fold(cell) in UNIT_OF for cell in values):
+                continue  # a part of an organisation
+            if len(values) > 1:
+                listed = ", ".join([*values][:_MOST_LISTED])
+                raise ObstacleError(f"the rows of {label} differ in {other}: {listed}")
+            said = said or (next(iter(values)) if telling & (_OF_MONEY | {"unit", "units", "uom"}) else "")
+        return said
+
+    def times(self, label: str, rows: Sequence[Row]) -> list[tuple[int, ...]]:
+        """The dates of a column, all as exact as the least exact one. Raises ObstacleError if a cell is not a date.
+
+        Parameters
+        ----------
+        label : the column
+        rows : the rows
+        """
+        values: list[tuple[int, ...]] = []
+        if label not in self._orders:
+            dates = [_DATE.fullmatch(cell.strip()) for row in self.rows for cell in row.cells.get(label, ())]
+            parts = [match for match in dates if match and match["mark"] in ("/", "-")]
+            firsts, seconds = (any(int(match[name]) > 12 for match in parts) for name in ("first", "second"))
+            self._orders[label] = "" if firsts == seconds else "day" if firsts else "month"
+        for cell in self.cells(label, rows):
+            value = time_of(cell, self._orders[label])
+            if value is None and time_of(cell, "day") and time_of(cell, "month"):
+                raise ObstacleError(f"{cell!r} of {label} does not show which is the day and which the month")
+            if value is None:
+                raise ObstacleError(f"{cell!r} of {label} is not a date")
+            values.append(value)
+        least = min(map(len, values), default=1)
+        return [value[:least] for value in values]
+
+    def over(self, name: str, target: str, *, rows: Sequence[Row]) -> str:
+        """The result of a rule over rows, with the unit of their cells.
+
+        Parameters
+        ----------
+        name : the rule: ``count``, ``distinct``, ``sum``, ``mean``, ``min`` or ``max``
+        target : label of its column; empty to count
+        rows : the rows
+        """
+        value = self.value(name, target, rows=rows)
+        is_number = name not in ("count", "distinct")
+        unit = max((each.unit for each in self.quantities(target, rows)), default="") if is_number else ""
+        return _written_number(value, unit, of_label=parted(target)[1])
+
+    def value(self, name: str, target: str, *, rows: Sequence[Row]) -> Decimal:
+        """The result of a rule over rows.
+
+        Parameters
+        ----------
+        name : see :meth:`over`
+        target : its column
+        rows : the rows
+        """
+        if name == "count":
+            return Decimal(len(rows))
+        if name == "distinct":
+            return Decimal(len({fold(cell) for row in rows for cell in row.cells.get(target, ())}))
+        values = [each.value for each in self.quantities(target, rows)]
+        if name == "sum":
+            return sum(values, Decimal())
+        if name == "mean":
+            mean = sum(values, Decimal()) / len(values)
+            most = max(max(0, -int(value.as_tuple().exponent)) for value in values)
+            return round(mean, most + 2)
+        return max(values) if name == "max" else min(values)
+
+
+def written(value: Bound) -> str:
+    """A number, or a date, in words."""
+    if not isinstance(value, tuple):
+        return spelled(value)
+    clock = f" {':'.join(f'{part:02d}' for part in value[3:])}" if len(value) > 3 else ""
+    return "-".join(f"{part:02d}" for part in value[:3]) + clock
+
+
+def _written_number(value: Decimal, unit: str, *, of_label: str) -> str:
+    text = spelled(value) if value else "0"
+    if unit in ("$", "€", "£", "¥", "₹"):
+        return f"{unit}{text}"
+    is_said = not unit or unit == of_label
+    return text if is_said else f"{text}{unit}" if unit == "%" else f"{text} {unit}"

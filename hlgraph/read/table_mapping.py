@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -24,7 +25,7 @@ import msgspec
 from hlgraph.errors import InputError, ReadError
 from hlgraph.ids import checksum, normalise_name
 from hlgraph.read.content import Origin, clean
-from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, metadata_of, one_line, shown
+from hlgraph.read.rows import IN_FRAGMENT, Flaw, Row, column_of, hash_of, leaves, metadata_of, one_line, shown
 from hlgraph.read.sql import SqlQuery
 from hlgraph.records import Document, MetadataValue, Scalar
 from hlgraph.text import canonical_time
@@ -39,9 +40,11 @@ _BETWEEN = ": "  # label and value in a line
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _NUMBERS = {
-    ".": re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d{1,3}( \d{3})+|\d+)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE),
-    ",": re.compile(r"[+-]?((\d{1,3}(\.\d{3})+|\d{1,3}( \d{3})+|\d+)(,\d*)?|,\d+)(e[+-]?\d+)?", re.IGNORECASE),
+    ".": re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d{1,3}([ ']\d{3})+|\d+)(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE),
+    ",": re.compile(r"[+-]?((\d{1,3}(\.\d{3})+|\d{1,3}([ ']\d{3})+|\d+)(,\d*)?|,\d+)(e[+-]?\d+)?", re.IGNORECASE),
 }
+_NEGATIVE = re.compile(r"\(([^()-]+)\)|([^()]*\d)\s?-")  # as accountants write it
+_NOTHING = frozenset(("n/a", "#n/a", "na", "null", "none", "-", "\u2013", "\u2014"))  # in columns that hold no text
 _INT64 = 1 << 63
 _MOST_WRONG = 0.1  # share of rows; more is a wrong mapping, not damaged rows
 _SHOWN = 30  # columns in an error
@@ -142,6 +145,7 @@ class TableMapping(
         return name, column, value
 
 
+_TYPED = ("number", "date", "boolean")
 _OF_TYPES = {
     "unit": ("number",),
     "decimal": ("number",),
@@ -262,19 +266,20 @@ def number(cell: object, *, unit: str = "", decimal: str = ".") -> int | float |
 
     Examples
     --------
-    >>> number("1,250 kg", unit="kg"), number("1.250,5", decimal=","), number("n/a")
-    (1250, 1250.5, None)
+    >>> number("1,250 kg", unit="kg"), number("1.250,5-", decimal=","), number("(1'250)"), number("n/a")
+    (1250, -1250.5, -1250, None)
     """
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     if isinstance(cell, str):
-        text = one_line(cell)
-        if unit:
-            text = text.removesuffix(unit).removeprefix(unit).strip()
-        text = text.replace("\u2212", "-")
+        text = one_line(cell).replace("\u2212", "-").replace("\u2019", "'").removesuffix(unit).strip()
+        if negative := _NEGATIVE.fullmatch(text):
+            text = f"-{negative[1] or negative[2]}"
+        sign = "-" if text.startswith("-") else ""
+        text = sign + text.removeprefix("-").removesuffix(unit).removeprefix(unit).strip() if unit else text
         if not text.isascii() or not _NUMBERS[decimal].fullmatch(text):
             return None
-        text = text.replace(" ", "").replace("." if decimal == "," else ",", "").replace(",", ".")
+        text = re.sub("[ ']", "", text).replace("." if decimal == "," else ",", "").replace(",", ".")
         cell = int(text) if text.lstrip("+-").isdecimal() and len(text) < _LONGEST_INT else float(text)
     if isinstance(cell, int):
         return cell if -_INT64 <= cell < _INT64 else float(cell)
@@ -399,7 +404,8 @@ class TableDocuments:
         for name, column, start, metadata_name in self._facts:
             cell = columns[name] if name in columns else column_of(columns, name)
             text = shown(cell)
-            if cell is None or cell == [] or (not text if isinstance(cell, str) else cell != cell):  # noqa: PLR0124 - NaN
+            is_nothing = column.type in _TYPED and text.lower() in _NOTHING
+            if is_nothing or cell is None or cell == [] or (not text if isinstance(cell, str) else cell != cell):  # noqa: PLR0124 - NaN
                 if name == self._mapping.name:
                     raise _CellError(uri, name, "is the name, and empty")
                 continue
@@ -505,13 +511,18 @@ def _has(columns: Mapping[str, object], name: str) -> bool:
 
 _MOST_ROWS = 100_000  # rows that are looked at
 _MOST_DISTINCT = 200_000  # values kept per column
+_MOST_NESTED = 100  # values of a nested object
 _LONGEST_INFERRED = 80  # characters of a name; longer values are text
 _LEAST_REPEATED = 2  # mean rows per value of a reference
 _KEYS = re.compile(r"(?:.*[\W_])?(?:id|key|no|nr|number|code|sku|isbn|uuid)\W*", re.IGNORECASE)
-_NAMES = re.compile(r"(?:.*[\W_])?(?:name|title|label)\W*", re.IGNORECASE)
-_UNIT_OF_HEADER = re.compile(r"(?P<label>.*\S)\s*[(\[](?P<unit>[^\s()\[\]\d]{1,8}|[^\s()\[\]]{1,4})[)\]]")
-_UNIT_OF_CELL = re.compile(r"(?P<before>[$€£¥₹]?)\s?[+-]?[\d.,]*\d\s?(?P<behind>[^\d\s.,]{0,8})")
-_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d %B %Y", "%B %d, %Y", "%d %b %Y")
+_NAMES = re.compile(r"(?:[^.]*[^.\w]|[^.]*_)?(?:name|title|label)\W*", re.IGNORECASE)
+_UNIT_OF_HEADER = re.compile(
+    r"(?P<label>.*\S)(?:\s*[(\[](?P<unit>[^\s()\[\]\d]{1,8}|[^\s()\[\]]{1,4})[)\]]"
+    r"|\s(?P<currency>AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD|[$€£¥%]))"
+)
+_UNIT_OF_CELL = re.compile(r"(?P<before>[$€£¥₹]|[A-Z]{3}(?=\s?[\d-]))?\s?[+-]?[\d.,' ]*\d\s?(?P<behind>[^\d\s.,]{0,8})")
+_GROUP = re.compile(r"[^\d.,]*[1-9]\d{0,2}\.\d{3}\D*")  # 1.250 is ambiguous
+_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d %B %Y", "%B %d, %Y", "%d %b %Y")
 
 
 @dataclass(slots=True)
@@ -561,9 +572,11 @@ class _Profile:
 def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
     """A mapping that fits the first 100,000 rows of a table.
 
-    The key is a column whose values are unique and never empty, the name a text column, if possible also unique. Numbers, dates
-    and booleans are columns whose every cell is one. A reference is a column of short, capitalised values that repeat, or that
-    are names of other rows; everything else is text. Numbers with leading zeros, such as postcodes, are text.
+    The key is a column whose values are unique and never empty, of numbers only if its name says so or it is the first. The name is
+    a text column, if possible also unique. Numbers, dates and booleans are columns whose every cell is one, but for cells such as
+    ``n/a``. What 03/04/2024 and 1.250 mean, other cells must show, else the column is text. A reference is a column of short,
+    capitalised values that repeat, or that are names of other rows; everything else is text. Numbers with leading zeros, such as
+    postcodes, are text.
 
     Parameters
     ----------
@@ -582,17 +595,27 @@ def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
             continue
         count += 1
         for name, cell in row.columns.items():
-            if name:
-                profiles.setdefault(name, _Profile()).add(cell)
+            nested = leaves(cell, name) if isinstance(cell, Mapping) else iter(((name, cell),))
+            for path, value in islice(nested, _MOST_NESTED):
+                if path:
+                    profiles.setdefault(path, _Profile()).add(value)
         if count >= _MOST_ROWS:
             break
     if not count:
         raise InputError(f"{origin.uri}: has no rows to infer a mapping from")
-    types = {name: _column(name, profile) for name, profile in profiles.items() if profile.count and profile.is_scalar}
+    scalar = {name: profile for name, profile in profiles.items() if profile.count and profile.is_scalar}
+    types = {name: _column(name, profile) for name, profile in scalar.items()}
+    if any(column.decimal == "," for column in types.values()):  # in such a table 1.250 is no longer ambiguous
+        types = {name: _column(name, profile, has_comma=True) for name, profile in scalar.items()}
     unique = [
         name for name in types if profiles[name].is_unique and profiles[name].count == count and profiles[name].is_short
     ]
-    keys = [name for name in unique if types[name].type in ("text", "number") and not _is_decimal(profiles[name])]
+    first = next(iter(profiles))
+    keys = [
+        name
+        for name in unique
+        if types[name].type == "text" or (_is_whole(types[name], profiles[name]) and _is_key(name, first))
+    ]
     key = next(filter(_KEYS.fullmatch, keys), keys[0] if keys else "")
     texts = [
         name
@@ -601,6 +624,7 @@ def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
     ]
     candidates = [
         *(name for name in texts if _NAMES.fullmatch(name)),
+        *(name for name in texts if name == key == first and not _KEYS.fullmatch(name)),
         *(name for name in texts if name in unique and name != key),
         *([key] if key else texts),
     ]
@@ -618,32 +642,42 @@ def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
     return TableMapping(name=chosen, key=key, columns=columns)
 
 
-def _is_decimal(profile: _Profile) -> bool:
-    return not profile.is_text and any(not text.lstrip("-").isdecimal() for text in profile.distinct)
+def _is_key(name: str, first: str) -> bool:
+    """Whether a column of numbers may be the key: amounts are unique by chance."""
+    return name == first or _KEYS.fullmatch(name) is not None
 
 
-def _column(name: str, profile: _Profile) -> TableColumn:
-    """The type of a column, with its unit and its form."""
+def _is_whole(column: TableColumn, profile: _Profile) -> bool:
+    return column.type == "number" and all(text.lstrip("-").isdecimal() for text in profile.distinct)
+
+
+def _column(name: str, profile: _Profile, *, has_comma: bool = False) -> TableColumn:
+    """The type of a column, with its unit and its form; in a table whose other columns may have a comma before decimals."""
     header = _UNIT_OF_HEADER.fullmatch(name)
-    if profile.all(lambda text: text.lower() in YES_NO and not text.isdecimal()):
+    texts = [text for text in profile.distinct if text.lower() not in _NOTHING]
+    if texts and all(text.lower() in YES_NO and not text.isdecimal() for text in texts):
         return TableColumn(type="boolean")
-    units = {
-        (match["before"] or match["behind"]) if match else None
-        for match in map(_UNIT_OF_CELL.fullmatch, profile.distinct)
-    }
-    unit = units.pop() if len(units) == 1 else "" if units <= {"", header["unit"] if header else ""} else None
-    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in profile.distinct)
-    if unit is not None and not is_code:
-        of_header = header["unit"] if header and unit in ("", header["unit"]) else ""
+    bare = [_NEGATIVE.sub(r"\1\2", text) for text in texts]
+    units = {(match["before"] or match["behind"]) if match else None for match in map(_UNIT_OF_CELL.fullmatch, bare)}
+    named = (header["unit"] or header["currency"]) if header else ""
+    unit = units.pop() if len(units) == 1 else "" if units <= {"", named} else None
+    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts)
+    if texts and unit is not None and not is_code:
+        of_header = named if unit in ("", named) else ""
         label = header["label"] if header and of_header else ""
         unit = unit or of_header
-        decimals: tuple[Literal["."], Literal[","]] = (".", ",")
+        pointed = [text for text in texts if "." in text] if profile.is_text else []
+        is_ambiguous = bool(pointed) and all(map(_GROUP.fullmatch, pointed))
+        has_decimals = has_comma or any("," in text for text in texts)
+        decimals: tuple[Literal[".", ","], ...] = (
+            (",",) if is_ambiguous and has_decimals else () if is_ambiguous else (".", ",")
+        )
         for decimal in decimals:
-            if all(number(text, unit=unit, decimal=decimal) is not None for text in profile.distinct):
+            if all(number(text, unit=unit, decimal=decimal) is not None for text in texts):
                 return TableColumn(type="number", label=label, unit=unit, decimal=decimal)
-    for form in ("", *_FORMATS):
-        if all(instant(text, form) is not None for text in profile.distinct):
-            return TableColumn(type="date", format=form)
+    fitting = [form for form in ("", *_FORMATS) if texts and all(instant(text, form) is not None for text in texts)]
+    if fitting and all(instant(text, form) == instant(text, fitting[0]) for form in fitting[1:] for text in texts):
+        return TableColumn(type="date", format=fitting[0])
     return TableColumn()
 
 

@@ -11,9 +11,10 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from html import unescape
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import ReadError, needs_extra
@@ -112,7 +113,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
 
 def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions) -> Table:
-    """The rows of one sheet of a workbook, below a header in its first row with two cells.
+    """The rows of one sheet of a workbook, below a header in its first row with two cells, and in the next one below merged cells.
 
     Parameters
     ----------
@@ -141,14 +142,38 @@ def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOption
         sheet: Any = book[name]
         sheet.reset_dimensions()
         rows = enumerate(sheet.iter_rows(values_only=True), 1)
-        header = next((_names(cells) for _, cells in rows if sum(cell is not None for cell in cells) > 1), None)
+        header = next(
+            ((number, _names(cells)) for number, cells in rows if sum(cell is not None for cell in cells) > 1), None
+        )
         if header:
-            return Table(_sheet_rows(origin, header, rows))
+            names, below = _joined(*header, _Stored(data, sheet).spans, next(rows, None))
+            return Table(_sheet_rows(origin, names, chain(below, rows)))
     return Table(iter(()))
 
 
 def _names(cells: Iterable[object]) -> list[str]:
     return ["" if cell is None else clean_title(clean(str(cell))) for cell in cells]
+
+
+def _joined(
+    number: int,
+    header: Sequence[str],
+    spans: Mapping[tuple[int, int], tuple[int, int]],
+    below: tuple[int, Sequence[object]] | None,
+) -> tuple[list[str], list[tuple[int, Sequence[object]]]]:
+    """The names of the columns, and the row below the header if it is no part of it.
+
+    It is, if all its cells stand below merged cells: "Gas" over "Use" and "Cost" gives "Gas Use" and "Gas Cost".
+    """
+    names, rows = list(header), [below] if below else []
+    wide = [(column, width) for (row, column), (width, _) in spans.items() if row == number and width > 1]
+    under = {column - 1 + at: column - 1 for column, width in wide for at in range(min(width, len(names)))}
+    filled = {at for at, cell in enumerate(below[1]) if cell is not None} if below else set[int]()
+    if below and filled and filled <= under.keys():
+        lower = _names(below[1])
+        names = [f"{names[under[at]]} {lower[at]}" if at in filled else name for at, name in enumerate(names)]
+        rows = []
+    return names, rows
 
 
 def _sheet_rows(

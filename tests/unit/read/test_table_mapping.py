@@ -173,6 +173,15 @@ def test_values_that_look_like_labels_and_lines_stay_values(tmp_path: Path) -> N
         (" 7 ", "", ".", 7),
         ("1,2345", "", ".", None),
         ("12 lb", "kg", ".", None),
+        ("1.234,50-", "", ",", -1234.5),
+        ("560,00- €", "€", ",", -560),
+        ("€ 560,00-", "€", ",", -560),
+        ("-€5", "€", ".", -5),
+        ("(1,234.50)", "", ".", -1234.5),
+        ("1'234.50", "", ".", 1234.5),
+        ("1’234,5", "", ",", 1234.5),
+        ("3-5", "", ".", None),
+        ("(5) 3", "", ".", None),
         ("12 345", "", ".", 12345),
         ("5 3", "", ".", None),
         ("", "", ".", None),
@@ -269,13 +278,13 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
 
 def test_a_bad_cell_is_a_failure_of_its_row_and_protects_its_source(tmp_path: Path) -> None:
     table = rows(100)
-    table[40]["Mass"] = "n/a"
+    table[40]["Mass"] = "some"
     path = write_csv(tmp_path / "parts.csv", table)
     check_tables([str(path)], ReadOptions(rows=table_mapping(MAPPING)))
     results = documents(path)
     (failed,) = [each for each in results if isinstance(each, ReadFailure)]
     assert failed.uri == f"{path.as_uri()}#P40"
-    assert "line 42: its column 'Mass' is 'n/a', no number" in str(failed.error)
+    assert "line 42: its column 'Mass' is 'some', no number" in str(failed.error)
     assert len(results) == 100
 
 
@@ -401,6 +410,88 @@ def test_units_formats_codes_and_names_of_rows_are_inferred(tmp_path: Path) -> N
         "  Postcode: text\n"
         "  Part of: reference\n"
     )
+
+
+def _inferred(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return as_yaml(preview([str(path)], ReadOptions()))
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping"),
+    [
+        # amounts are unique by chance, and no key
+        (
+            "Booked,Text,Balance\n2024-03-01,Rent,650.00\n2024-03-02,Rent,50.15\n",
+            "name: Text\ncolumns:\n  Booked: date\n  Balance: number\n",
+        ),
+        ("Country,Year,Value\nA,2021,52\nA,2022,53\n", "name: Country\ncolumns:\n  Year: number\n  Value: number\n"),
+        # what has no value
+        ("Station,Mass\nA,12.4\nB,n/a\nC,-\n", "name: Station\nkey: Station\ncolumns:\n  Mass: number\n"),
+        # signs and units as accountants write them
+        (
+            "No;Text;Amount EUR\n1;a;1.250,00\n2;b;34,50-\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Amount EUR:\n"
+            "    type: number\n    label: Amount\n    unit: EUR\n    decimal: ','\n",
+        ),
+        # what 1.250 and 03/04/2024 mean, other cells must show
+        ("No;Text;Sold\n1;a;1.250\n2;b;2.300\n", "name: Text\nkey: 'No'\ncolumns:\n  Sold: text\n"),
+        (
+            "No;Text;Sold;Fee\n1;a;1.250;1,5\n2;b;2.300;2,5\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Sold:\n    type: number\n    decimal: ','\n"
+            "  Fee:\n    type: number\n    decimal: ','\n",
+        ),
+        ("No,Text,Day\n1,a,03/04/2024\n2,b,11/12/2024\n", "name: Text\nkey: 'No'\ncolumns:\n  Day: text\n"),
+        (
+            "No,Text,Day\n1,a,03/04/2024\n2,b,25/12/2024\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Day:\n    type: date\n    format: '%d/%m/%Y'\n",
+        ),
+        # a key in words is the name
+        (
+            "Trip,City,Nights\nT1,Oslo,2\nT2,Rome,2\n",
+            "name: Trip\nkey: Trip\ncolumns:\n  City: text\n  Nights: number\n",
+        ),
+    ],
+)
+def test_a_mapping_is_inferred_from_what_the_cells_show(tmp_path: Path, text: str, mapping: str) -> None:
+    assert _inferred(tmp_path / "a.csv", text) == mapping
+
+
+def test_values_of_nested_objects_are_columns_and_cells_without_a_value_are_empty(tmp_path: Path) -> None:
+    lines = [
+        {"id": f"A{at}", "customer": {"name": "Rosa", "country": "Sweden"}, "total": at or "n/a"} for at in range(3)
+    ]
+    path = tmp_path / "a.jsonl"
+    inferred = _inferred(path, "\n".join(map(json.dumps, lines)))
+    assert inferred.startswith(
+        "name: id\nkey: id\ncolumns:\n  customer.name: reference\n  customer.country: reference\n  total: number"
+    )
+    mapping = preview([str(path)], ReadOptions())
+    found = [each for each in read([str(path)], ReadOptions(rows=mapping)) if isinstance(each, Document)]
+    assert [each.metadata.get("total") for each in found] == [None, 1, 2]
+    assert "customer.country: Sweden" in found[0].text
+
+
+@pytest.mark.parametrize(("merged", "is_joined"), [("B1:C1", True), ("", False)])
+def test_a_header_over_two_lines_of_a_workbook_is_joined(tmp_path: Path, merged: str, is_joined: bool) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (("Site", "Gas", None, "Area"), (None, 2022, "Cost (EUR)", None), ("Alder", 5, 7.5, 3)):
+        book.active.append(row)
+    if merged:
+        book.active.merge_cells(merged)
+    book.save(tmp_path / "a.xlsx")
+    mapping = table_mapping(
+        {"name": "Site", "columns": {"Gas 2022": "number", "Gas Cost (EUR)": "number", "Area": "number"}}
+    )
+    if not is_joined:
+        with pytest.raises(InputError, match="'Gas 2022', which no row has"):
+            check_tables([str(tmp_path / "a.xlsx")], ReadOptions(rows=mapping))
+        return
+    (found,) = documents(tmp_path / "a.xlsx", mapping)
+    assert isinstance(found, Document)
+    assert found.text == "Site: Alder\nGas 2022: 5\nGas Cost (EUR): 7.5\nArea: 3"
 
 
 def test_a_table_without_rows_or_names_gives_no_mapping(tmp_path: Path) -> None:
