@@ -81,7 +81,8 @@ _LIMIT = re.compile(
 )
 _WHEN = re.compile(
     r"\b(before|after|since|until|till|in|during|by|on)\s+(?:(?P<quarter>q[1-4]) (?:of )?(?P<of>[12]\d{3})"
-    rf"|(?P<date>[12]\d{{3}}-\d\d(?:-\d\d)?|(?:\d{{1,2}} )?(?:{MONTH_PATTERN})(?: \d{{1,2}},)? (?:of )?[12]\d{{3}}))(?![\w-])",
+    rf"|(?P<date>[12]\d{{3}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.[12]\d{{3}}|"
+    rf"(?:\d{{1,2}} )?(?:{MONTH_PATTERN})(?: \d{{1,2}},)? (?:of )?[12]\d{{3}}))(?![\w-])",
     re.IGNORECASE,
 )
 _OF_TIME = word_set("before after since until till in during by on")
@@ -215,7 +216,7 @@ def _kind(asked: _Asked) -> _Kind | None:
         is_most, is_least = word in _MOST and before != "at", word in _LEAST and before != "at"
         is_superlative = bool(measure) and (word.endswith("est") or before in ("most", "least"))
         if is_most or is_least or is_superlative or word in _FIRST | _LAST:
-            greatest = 1 if is_most or (measure and sign) or word in _LAST else -1
+            greatest = 1 if is_most or (sign if measure else word in _LAST) else -1  # the youngest has the least age
             greatest = -greatest if before == "least" else greatest
             measure = next((_BY_VERB[each] for each in words if (is_most or is_least) and each in _BY_VERB), measure)
             time = -1 if word in _FIRST else 1 if word in _LAST else 0
@@ -357,6 +358,8 @@ class _Filters:
             if (named or opposite) and (cells := self.columns.flags(label)):
                 if cells & {"x"} and cells - CROSS:
                     raise ObstacleError(f"{label} has {', '.join(sorted(cells))}", most_rank=0)
+                if named and opposite:
+                    raise ObstacleError(f"the question names {label} and its opposite", most_rank=0)
                 start = min(named | opposite)
                 denying = {at for at in range(max(0, start - 2), start) if _denies(words[at])}
                 self.denied |= denying
@@ -518,8 +521,7 @@ class _Rule(_Filters):
         wanted = [label for label in wanted if self.columns.share(label, is_time=bool(kind.time)) >= MOSTLY]
         wanted = [label for label in wanted if label not in self.shown] or wanted
         if self.columns.numbers_rows(self.labels[0]) or len(wanted) > 1:
-            wanted = [label for label in wanted if label != self.labels[0] or kind.extreme]
-            wanted = wanted[len(wanted) > 1 and wanted[0] == self.labels[0] :]
+            wanted = [label for label in wanted if label != self.labels[0]]
         if not wanted and kind.measure:
             nouns = word_set(kind.measure)
             wanted = [label for label in self.labels if nouns & set(tokens_of(parted(label)[0]))]
@@ -576,6 +578,7 @@ class _Rule(_Filters):
             self.group = self.group or label
         elif word in ("most", "fewest", "least") and not kind.measure and not kind.time:
             named = [each for each in self.labels if asked.naming(each) & {kind.at + 1, kind.at + 2}]
+            named = [each for each in named if each != self.labels[0] or not self.columns.numbers_rows(each)]
             is_sum = any(self.columns.share(each) >= MOSTLY for each in named)
             self.group, self.inner = label, "sum" if is_sum else "count"
         else:

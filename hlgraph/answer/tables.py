@@ -288,6 +288,7 @@ _LABEL = re.compile(
 _BESIDE = word_set(
     "currency ccy curr cur uom unit units indicator metric measure variable"
 )  # labels of what tells the unit
+_NUMBERING = word_set("id no nr number code")
 _OF_MONEY, _COUNTS = word_set("currency ccy curr cur"), words_of("counts")
 YES, NO, CROSS = word_set("yes y true ✓ ✔ x"), word_set("no n false ✗ ✘ -"), word_set("x -")
 
@@ -500,12 +501,13 @@ class Columns:
         return cells if cells <= YES | NO else set()
 
     def numbers_rows(self, label: str) -> bool:
-        """Whether a column only numbers the rows: whole numbers that rise or fall from each row to the next."""
+        """Whether a column only numbers the rows: different whole numbers in order, of one length, or below "No"."""
         cells = [row.cells.get(label, ("",))[0] for row in self.rows]
-        if len(cells) < 2 or not all(map(str.isdecimal, cells)):
+        if len({*cells}) < max(2, len(cells)) or not all(map(str.isdecimal, cells)):
             return False
-        steps = {(int(cell) < int(after)) - (int(cell) > int(after)) for cell, after in pairwise(cells)}
-        return steps in ({1}, {-1})
+        is_code = len({*map(len, cells)}) == 1 and len(cells[0]) > 3
+        steps = {int(cell) < int(after) for cell, after in pairwise(cells)}
+        return is_code or len(steps) == 1 or not _NUMBERING.isdisjoint(tokens_of(label))
 
     def cells(self, label: str, rows: Sequence[Row]) -> list[str]:
         """The one cell of each row in a column. Raises ObstacleError if a row has none or several.
