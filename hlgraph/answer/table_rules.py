@@ -472,6 +472,8 @@ class _Filters:
             chosen[label].update((key, cell) for (of, key), cell in options[start, stop].items() if of == label)
             asked.used |= set(range(start, stop))
         for label, cells in chosen.items():
+            if label == self.labels[0] and any(label not in row.cells for row in self.rows):
+                raise ObstacleError(f"a row has no {label}, and may belong to the one above", most_rank=0)
             self._use(label)
             yield _Filter(f"{label or 'the section'} is {' or '.join(cells.values())}", label, _having(label, cells))
 
@@ -617,6 +619,11 @@ class _Rule(_Filters):
         head = f"{counted(len(rows))}{f' where {where}' if where else ''}"
         notes = f"; {counted(len(self.columns.totals))} of totals left out" if self.columns.totals else ""
         notes += f"; {counted(aside)} without {self.target} left out" if aside else ""
+        for label in dict.fromkeys(
+            each.label for each in self.filters if each.label and not self.columns.flags(each.label)
+        ):
+            empty = sum(label not in row.cells for row in self.rows)
+            notes += f"; {counted(empty)} without {label} left out" if empty else ""
         if self.inner == "mean" and len(rows) == 1 and any(each.label == self.labels[0] for each in self.filters):
             raise ObstacleError("one row has no mean")
         if not rows and self.inner != "count":

@@ -36,7 +36,11 @@ _R = TypeVar("_R", Source, Chunk, Statement)
 MOST_ROWS = 20_000
 """Maximum number of rows, and of the chunks with them, that a rule reads."""
 _BAR = re.compile(r"(?<!\\)\|")
-TOTAL = re.compile(r"(?:grand |sub-?)?totals?(?:\W.*)?|average|mean", re.IGNORECASE)
+TOTAL = re.compile(
+    r"(?:grand |sub-?)?totals?(?:\W.*)?|(?:.*\W)?(?:grand |sub-?)?total\W?"
+    r"|(?:average|mean|sum|overall|Σ|(?:gesamt|zwischen)?summe|(?:ins)?gesamt|somme|suma|totale|totaal|summa)\W?",
+    re.IGNORECASE,
+)
 _LONGEST_LINE = 160  # of a line above a table that names it
 _MAPPED = "rows/"  # in the fingerprint of a chunk that a mapping of rows describes
 
@@ -473,9 +477,13 @@ class Columns:
         self.labels = list(table.labels)
         self.totals: list[Row] = []
         self.rows: list[Row] = []
-        for row in table.rows:
+        for at, row in enumerate(table.rows, 1):
             first = next(iter(row.cells.values()), ("",))[0]
-            (self.totals if TOTAL.fullmatch(first) else self.rows).append(row)
+            is_last = at == len(table.rows) > 2 and any(TOTAL.fullmatch(cells[0]) for cells in row.cells.values())
+            (self.totals if is_last or TOTAL.fullmatch(first) else self.rows).append(row)
+        begins = [self.labels[0] in row.cells for row in self.rows] if self.labels else []
+        if len(begins) > 2 and not begins[-1] and all(begins[:-1]):  # sums below a table, without a word
+            self.totals.append(self.rows.pop())
         self._shares: dict[tuple[str, bool], float] = {}
         self._signs: dict[str, tuple[bool, ...]] = {}
         self._orders: dict[str, str] = {}

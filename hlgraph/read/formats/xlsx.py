@@ -146,8 +146,9 @@ def xlsx_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOption
             ((number, _names(cells)) for number, cells in rows if sum(cell is not None for cell in cells) > 1), None
         )
         if header:
-            names, below = _joined(*header, _Stored(data, sheet).spans, next(rows, None))
-            return Table(_sheet_rows(origin, names, chain(below, rows)))
+            spans = _Stored(data, sheet).spans
+            names, below = _joined(*header, spans, next(rows, None))
+            return Table(_sheet_rows(origin, names, _filled(chain(below, rows), spans)))
     return Table(iter(()))
 
 
@@ -174,6 +175,20 @@ def _joined(
         names = [f"{names[under[at]]} {lower[at]}" if at in filled else name for at, name in enumerate(names)]
         rows = []
     return names, rows
+
+
+def _filled(
+    rows: Iterable[tuple[int, Sequence[object]]], spans: Mapping[tuple[int, int], tuple[int, int]]
+) -> Iterator[tuple[int, Sequence[object]]]:
+    """The rows, with the value of a merged cell in each row that it covers."""
+    tall = {place: height for place, (_, height) in spans.items() if height > 1}
+    covering: dict[int, tuple[int, object]] = {}
+    for number, cells in rows:
+        own = dict(enumerate(cells))
+        begun = {at: (number + tall[number, at + 1], cell) for at, cell in own.items() if (number, at + 1) in tall}
+        covering = {at: each for at, each in (covering | begun).items() if number < each[0]}
+        own |= {at: cell for at, (_, cell) in covering.items() if own.get(at) is None}
+        yield number, [own.get(at) for at in range(max(own, default=-1) + 1)] if covering else cells
 
 
 def _sheet_rows(

@@ -446,6 +446,31 @@ def test_units_years_months_and_flags_that_labels_and_questions_name(question: s
         ("Bill;Paid\nA;yes\nB;no", "How many bills are paid and unpaid?", "names Paid and its opposite"),
         ("Man;Age\nA;52\nB;28", "Who is the youngest?", "min of Age = 28"),
         ("Man;Age\nA;52\nB;28", "Who is the oldest?", "max of Age = 52"),
+        *(
+            (f"Site;Gas\nA;5\nB;6\n{name};11", "What is the total gas?", "2 rows: sum of Gas = 11")
+            for name in (
+                "Sum",
+                "Summe:",
+                "Gesamt",
+                "Insgesamt",
+                "North Total",
+                "Grand total",
+                "TOTAL",
+                "Somme",
+                "Σ",
+                "",
+            )
+        ),
+        (
+            "Day;Site;Gas\n1 May 2024;A;5\n2 May 2024;B;6\n3 May 2024;Total;11",
+            "What is the total gas?",
+            "sum of Gas = 11",
+        ),
+        (
+            "Site;Part;Gas\nNorth;A;5\n;B;6\nSouth;C;7",
+            "What is the total gas in North?",
+            "a row has no Site, and may belong",
+        ),
         ("Bill;Paid\nA;yes\nB;no\nC;", "How many bills are not paid?", "a row has no Paid"),
         ("Person;Plan A;Plan B\nM;x;\nN;;x", "How many people have plan B?", "Plan B is yes: count = 1"),
         ("Person;Plan A;Plan B\nM;x;\nN;;x", "How many people have a plan?", "*plan*"),
@@ -488,3 +513,11 @@ def test_one_row_is_no_answer_over_all_rows(tmp_path: Path, question: str, is_su
         sums = "| Site | Gas cost | Oil cost |\n| --- | --- | --- |\n| Alder | n/a | 3 |\n| Total | 7 | 8 |"
         graph.ingest(Document("doc:2", sums, "Sites"))
         assert graph.answer(question).is_supported == is_supported
+
+
+def test_rows_without_a_value_in_the_column_of_a_filter_are_named(tmp_path: Path) -> None:
+    text = _csv("Item;Region;Mass\nA;North;5\nB;;6\nC;South;7")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", text, "Items"))
+        answer = graph.answer("What is the total mass of the items in North?")
+    assert answer.text == "1 row where Region is North: sum of Mass = 5: A, 5 [1]; 1 row without Region left out"

@@ -494,6 +494,18 @@ def test_a_header_over_two_lines_of_a_workbook_is_joined(tmp_path: Path, merged:
     assert found.text == "Site: Alder\nGas 2022: 5\nGas Cost (EUR): 7.5\nArea: 3"
 
 
+def test_a_merged_cell_of_a_workbook_is_the_value_of_each_of_its_rows(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (("Part", "Region"), ("A", "North"), ("B", None), ("C", None), ("D", "South"), ("E", None)):
+        book.active.append(row)
+    book.active.merge_cells("B2:B4")
+    book.save(tmp_path / "a.xlsx")
+    found = documents(tmp_path / "a.xlsx", {"name": "Part", "columns": {"Region": "text"}})
+    assert [each.metadata.get("Region") for each in found] == ["North", "North", "North", "South", None]
+
+
 def test_a_table_without_rows_or_names_gives_no_mapping(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no rows to infer a mapping from"):
