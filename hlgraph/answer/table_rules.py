@@ -512,7 +512,8 @@ class _Rule(_Filters):
         if self.inner == "share" and len(self.filters) != 1:
             raise ObstacleError("the question does not name one part of all rows", most_rank=0)
         if self.inner == "list":
-            self.target = self.labels[0]
+            near = set(range(1, 4))  # "Which tasks ...", of a table whose first column is "Phase"
+            self.target = next((each for each in self.labels if asked.naming(each) & near), self.labels[0])
         elif self.inner in ("number", "share"):
             self._resolve_number(taken)
         elif kind.extreme:

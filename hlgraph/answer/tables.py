@@ -27,7 +27,7 @@ from hlgraph.retrieve.question.keywords import named
 from hlgraph.retrieve.session import evidence_of
 from hlgraph.stores.protocols import GraphStore, Scope
 from hlgraph.stores.terms import stem
-from hlgraph.text import Block, BlockKind, blocks, fold, is_separator, numbers, plain, spelled, word_set
+from hlgraph.text import STOP_WORDS, Block, BlockKind, blocks, fold, is_separator, numbers, plain, spelled, word_set
 from hlgraph.where import And, Compare, Op, Or, Where
 
 _R = TypeVar("_R", Source, Chunk, Statement)
@@ -292,6 +292,7 @@ _LABEL = re.compile(
 _BESIDE = word_set(
     "currency ccy curr cur uom unit units indicator metric measure variable"
 )  # labels of what tells the unit
+_MONEY = words_of("money")
 _NUMBERING = word_set("id no nr number code")
 _OF_MONEY, _COUNTS = word_set("currency ccy curr cur"), words_of("counts")
 YES, NO, CROSS = word_set("yes y true ✓ ✔ x"), word_set("no n false ✗ ✘ -"), word_set("x -")
@@ -575,9 +576,15 @@ class Columns:
         Raises ObstacleError if the rows differ in it.
         """
         said = ""
+        own, has_unit = (
+            {*tokens_of(parted(label)[0])},
+            bool(parted(label)[1]) or not _COUNTS.isdisjoint(tokens_of(label)),
+        )
         for other in self.labels:
-            telling = _BESIDE.intersection(tokens_of(other))
-            is_apart = telling <= _OF_MONEY and not _COUNTS.isdisjoint(tokens_of(label))
+            words = {*tokens_of(other)} - STOP_WORDS
+            telling, rest = words & _BESIDE, words - _BESIDE
+            # "Cost currency" is that of "Cost amount"; hours have none.
+            is_apart = (rest and rest.isdisjoint(own)) or (has_unit and telling <= _OF_MONEY) or parted(label)[1]
             if not telling or other in (label, group) or is_apart or self.share(other) >= MOSTLY:
                 continue
             values = dict.fromkeys(cell for row in rows for cell in row.cells.get(other, ("none",)))
@@ -586,7 +593,8 @@ class Columns:
             if len(values) > 1:
                 listed = ", ".join([*values][:_MOST_LISTED])
                 raise ObstacleError(f"the rows of {label} differ in {other}: {listed}")
-            said = said or (next(iter(values)) if telling & (_OF_MONEY | {"unit", "units", "uom"}) else "")
+            is_unit = telling & {"unit", "units", "uom"} or (telling & _OF_MONEY and own & (_MONEY | rest))
+            said = said or (next(iter(values)) if is_unit else "")
         return said
 
     def times(self, label: str, rows: Sequence[Row]) -> list[tuple[int, ...]]:
