@@ -361,7 +361,7 @@ class _Filters:
                 if named and opposite:
                     raise ObstacleError(f"the question names {label} and its opposite", most_rank=0)
                 start = min(named | opposite)
-                denying = {at for at in range(max(0, start - 2), start) if _denies(words[at])}
+                denying = {at for at in range(max(0, start - 2), max(named | opposite)) if _denies(words[at])}
                 self.denied |= denying
                 is_no = bool(denying) is not bool(opposite)
                 if is_no and not cells & CROSS and any(label not in row.cells for row in self.rows):
@@ -542,6 +542,7 @@ class _Rule(_Filters):
 
     def _resolve_number(self, taken: set[str]) -> None:
         """What "how many" counts: rows, the numbers of a column, or the different values of a column."""
+        is_mean = not _MEAN.isdisjoint(self.asked.words)
         asked, at = self.asked, self.kind.at
         if self.kind.extreme:
             at = next((place for place, word in enumerate(asked.words) if word in ("many", "much", "of")), at)
@@ -558,13 +559,24 @@ class _Rule(_Filters):
             asked.used |= different
             is_sum = not different and self.columns.share(labels[0]) >= MOSTLY
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
+            if is_sum and is_mean and not self.group:  # "the average number of spans"
+                self.inner = "mean"
+            elif is_mean:
+                raise ObstacleError("the question asks for the mean of other numbers", most_rank=0)
             return
         is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)
         stems = {asked.stems[place] for place in near if asked.words[place] not in _EMPTY}
         is_named = not stems.isdisjoint(_context_stems(self.table, asked))
         if not (is_row or is_named or (near and near & asked.used - {at})):
             raise ObstacleError("the question does not say what is counted", most_rank=-1)
+        if is_mean:
+            raise ObstacleError("the question asks for the mean of other numbers", most_rank=0)
         self.inner = "count"
+
+    def _repeats(self, label: str) -> bool:
+        """Whether different rows have the same value in a column: "Fair" of two years."""
+        cells = {tuple(row.cells.items()): row.cells.get(label) for row in self.rows}
+        return len({*cells.values()}) < len(cells)
 
     def _resolve_extreme(self) -> None:
         """The groups of "which region has the most stations", and what is compared in them."""
@@ -573,7 +585,7 @@ class _Rule(_Filters):
         near = set(range(asking + 1, asking + 4))
         wanted = [label for label in self.labels if asked.naming(label) & near and kind.at not in asked.naming(label)]
         label = next((each for each in wanted if min(asked.naming(each)) < kind.at), "")
-        if not label or label == self.labels[0]:
+        if not label or (label == self.labels[0] and not self._repeats(label)):
             return
         self._use(label)
         word = asked.words[kind.at]
@@ -604,7 +616,9 @@ class _Rule(_Filters):
         slight |= {verb for verb, nouns in _BY_VERB.items() if not of_label.isdisjoint(nouns.split())}
         read = {key(token) for label in (self.target, *self.shown) for token in tokens_of(label)}
         asked.used |= {at for at, word in enumerate(asked.words) if word in slight or asked.stems[at] in read}
-        rest = asked.unexplained()
+        named = asked.naming(self.target) if self.target else set[int]()
+        worth = {at for at in named if asked.words[at + 1 : at + 2] in (["value"], ["values"]) and at + 1 not in named}
+        rest = asked.unexplained() + [asked.words[at + 1] for at in worth]  # of "Stock", "stock value"
         if rest:
             is_clear = kind.inner in ("sum", "mean") or self.inner in ("count", "distinct")
             reason = f"no column or value of the table is *{'*, *'.join(rest)}*"
