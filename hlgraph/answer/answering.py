@@ -16,7 +16,7 @@ from hlgraph.answer.citations import CONTEXT_TOKENS, Pieces, check_context_token
 from hlgraph.answer.contradictions import Contradicting
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
-from hlgraph.answer.table_rules import table_answer, unlike_rows
+from hlgraph.answer.table_rules import OneOfRows, is_row, table_answer, unlike_rows
 from hlgraph.answer.tables import TableReader
 from hlgraph.answer.verify import Unsupported, Verify, by_judge, by_words, is_missing, verified
 from hlgraph.answer.writer import ALIGNED, MAX_TOKENS, Telling, Writer, made_by, telling_answer
@@ -286,6 +286,7 @@ def _telling(
 def _without_number(answer: Answer, reason: Answer | str) -> Answer:
     """An answer that says why the number that was asked for is not computed; unsupported, since it is another one, or one row."""
     first = answer.citations[0].evidence.text if answer.is_supported and answer.citations else ""
+    reason = "" if isinstance(reason, OneOfRows) and not is_row(first) else reason
     reason = reason or unlike_rows(answer.question, first)
     if not reason or isinstance(reason, Answer):
         return answer

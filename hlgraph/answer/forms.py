@@ -28,7 +28,7 @@ from hlgraph.answer.constraints import (
     words_of,
 )
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, measured_by, range_has, ranges
-from hlgraph.answer.tables import key
+from hlgraph.answer.tables import key, plain_cell
 from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, content_set, denies
 from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.keywords import named
@@ -925,6 +925,7 @@ _AGE = re.compile(r"\W*(?:is |was |aged? )?(\d{1,3})(?: years old)?\W*")
 _PART_END = re.compile(r"[;:]|,(?!\d)|\s(?:and|but|while|whereas)\s")
 _NO_DATE = "".join(rf"(?<!\b{month} )" for month in MONTHS)
 # "one" is mostly a pronoun.
+_DECIMAL = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _AMOUNT = re.compile(
     rf"(?<![\w.]){_NO_DATE}(?!one\b)(?:\d[\d.,]*\d|\d|(?:{'|'.join(NUMERALS)})\b)(?!\d| (?:{'|'.join(MONTHS)})\b)",
     re.IGNORECASE,
@@ -1013,19 +1014,24 @@ def _date(question: str, name: str, text: str) -> _Value | None:
     return _Value(tuple(map(float, date.split("-"))), date)
 
 
-def _quantity(text: str, match: re.Match[str]) -> _Value:
+def _quantity(text: str, match: re.Match[str]) -> _Value | None:
+    """The quantity that digits or a numeral mean; None for what is none, such as "1,2,3"."""
     digits, unit = match[0], _UNIT.match(text, match.end())
     numeral = NUMERALS.get(digits.lower())
     written = next((each.value for each in numbers(text) if each.start == match.start()), digits.replace(",", ""))
-    value = float(written) if numeral is None else float(numeral)
+    written = plain_cell(written, "") if numeral is None else str(numeral)
+    if not _DECIMAL.fullmatch(written):
+        return None
+    value = float(written)
     shown = digits if numeral else f"{value:g}" if value < 10_000 else f"{value:,.0f}"
-    return _Value((value,), shown, unit[1] if unit else "")
+    sign = text[: match.start()].rstrip()[-1:]
+    return _Value((value,), shown, unit[1] if unit else sign if sign and sign in CURRENCIES else "")
 
 
 def _amounts(text: str) -> list[tuple[int, int, _Value]]:
     """The quantities of a text with their spans, without years and versions."""
     matches = (each for each in _AMOUNT.finditer(text) if not _YEAR.fullmatch(each[0]) and each[0].count(".") < 2)
-    return [(each.start(), each.end(), _quantity(text, each)) for each in matches]
+    return [(each.start(), each.end(), value) for each in matches if (value := _quantity(text, each)) is not None]
 
 
 def _size(text: str, wanted: Sequence[str]) -> _Value | None:
@@ -1079,6 +1085,16 @@ def _stated(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> li
     return []
 
 
+def _of_piece(
+    question: str, name: str, piece: Evidence, *, is_time: bool, of: tuple[Sequence[str], Sequence[str]]
+) -> _Value | None:
+    """The date or the size that a piece states of one of two things."""
+    if is_time:
+        return _date(question, name, piece.text)
+    body = body_of(piece).replace(name, "")  # "T-01" is no size of a trip
+    return _size(body, of[0]) or _size(body, of[1])
+
+
 def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list[_Row]:
     """Both things, each with its value and the piece that states it; empty if the evidence lacks a value."""
     names = {word for name in wanted.names for word in content_words(name)}
@@ -1108,9 +1124,15 @@ def _rows(question: str, wanted: Compared, evidence: Sequence[Evidence]) -> list
             if is_other or (wanted.is_time and not is_told):
                 continue
             if known <= {*content_words(piece.source.title), *content_words(piece.text)}:
-                value = _date(question, name, piece.text) if wanted.is_time else None
-                value = value if wanted.is_time else _size(body_of(piece), measures) or _size(body_of(piece), telling)
+                value = _of_piece(question, name, piece, is_time=wanted.is_time, of=(measures, telling))
                 if value is not None:
+                    rows_of = (each for each in about if is_row(body_of(each)) and known <= {*content_words(each.text)})
+                    values = {
+                        _of_piece(question, name, each, is_time=wanted.is_time, of=(measures, telling))
+                        for each in rows_of
+                    }
+                    if is_row(body_of(piece)) and len(values - {None}) > 1:
+                        return []  # one of several rows
                     rows.append(_Row(value, name, piece))
                     break
     return rows if len(rows) == len(wanted.names) else []
@@ -1136,7 +1158,7 @@ def comparison(question: str, evidence: Sequence[Evidence]) -> Answer | None:
     size = min(len(row.value.value) for row in rows)
     first, last = rows[0].value, rows[-1].value
     is_same = len(rows) == 2 and first.value[:size] == last.value[:size]
-    if is_same or (first.unit and last.unit and first.unit != last.unit):
+    if is_same or (first.unit and last.unit and key(fold(first.unit)) != key(fold(last.unit))):
         return None
     rows.sort(key=lambda row: row.value.value[:size], reverse=wanted.is_greatest)
     is_year = wanted.is_time and first.value[:1] != last.value[:1] and first.value[0] > 0

@@ -94,6 +94,7 @@ _BY_VERB = _VERBS | {f"{verb}s": nouns for verb, nouns in _VERBS.items()}
 _OF_LABEL = word_set("in for of during per by")
 _PEOPLE = word_set("people persons staff employees colleagues members")
 _OF_PEOPLE = word_set("name person employee member")
+_COMPARING = re.compile(r"\b(?:more|less|fewer)\b")
 _LISTS = re.compile(r"\W*(?:(?:list|name|show)\b|(?:who|which|what)\b)", re.IGNORECASE)
 _CELL = re.compile(r"\W*what(?: is| was|['’]s)\b", re.IGNORECASE)
 _PERIODS = {"year": 1, "month": 2, "day": 3}  # for each the parts of a date that tell it
@@ -500,6 +501,8 @@ class _Rule(_Filters):
         super().__init__(question, table)
         # "What was the population of Norland in 2022?" asks for a cell, "What are the bridges in Sarn?" for a list.
         self.is_cell = self.inner == "list" and _CELL.match(question) and not self.asked.naming(self.labels[0])
+        if self.inner == "list" and _COMPARING.search(_LIMIT.sub("", self.asked.text)):
+            raise ObstacleError("the question compares", most_rank=-1)
         if self.inner == "list" and not self.filters:
             raise ObstacleError("the question limits no column", most_rank=-1)
         self._resolve()
@@ -1000,12 +1003,33 @@ def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: Tabl
     if len(results) > 1:
         names = "; ".join(f"{table.name}: {result.head}" for table, result in results.values())
         return f"several tables fit ({names})"
+    if not results and not reason and row is None and asks_for_number(question):
+        best = next((table for rank, _, table in ranked if rank == 0), None)
+        count = _rows_named(question, best) if best else 0
+        return OneOfRows(f"{counted(count)} have what the question names") if count > 1 else ""
     if not results:
         return reason if row is None else ""
     ((table, result),) = results.values()
     if result.is_lookup:
         return _of_row(question, reader.evidence([result.rows[0][0]]))
     return _answer(question, result, pieces=reader.evidence([row for row, _ in result.rows]))
+
+
+class OneOfRows(str):
+    """A reason against an answer that begins with a row of a table, which is one of several."""
+
+    __slots__ = ()
+
+
+def _rows_named(question: str, table: Table) -> int:
+    """The number of rows that have a value which the question names in each column of such values; 0 if it names none."""
+    asked = _Asked(question)
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for label, cell in ((label, cell) for row in table.rows for label, cells in row.cells.items() for cell in cells):
+        if not cell.isdigit() and any(asked.spans(cell)):
+            named[label].add(cell)
+    fitting = table.rows if named else []
+    return sum(all(not cells.isdisjoint(row.cells.get(label, ())) for label, cells in named.items()) for row in fitting)
 
 
 def answering_row(question: str, table: Table) -> Row | None:

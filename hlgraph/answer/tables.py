@@ -384,7 +384,7 @@ _DATE = re.compile(
 )
 
 
-def _plain_cell(cell: str, decimal: str) -> str:
+def plain_cell(cell: str, decimal: str) -> str:
     """A cell with its sign in front, without signs between thousands if they are clear: "1.234,50-", "(1'234.50)".
 
     Parameters
@@ -409,7 +409,7 @@ def _quantity(cell: str, *, typed: tuple[Decimal, ...], decimal: str) -> Quantit
     typed : numbers of the row that a mapping has read, of which one decides on an ambiguous separator
     decimal : the decimal sign that other cells of the column show; empty if none does
     """
-    cell = _plain_cell(cell, decimal)
+    cell = plain_cell(cell, decimal)
     written = numbers(cell)
     if len(written) != 1:
         return None

@@ -543,3 +543,31 @@ def test_rows_without_a_value_in_the_column_of_a_filter_are_named(tmp_path: Path
         graph.ingest(Document("doc:1", text, "Items"))
         answer = graph.answer("What is the total mass of the items in North?")
     assert answer.text == "1 row where Region is North: sum of Mass = 5: A, 5 [1]; 1 row without Region left out"
+
+
+_TRIPS = "Trip;Region;Cost;Mass (kg)\nT-01;North;$120.00;1.250,50\nT-02;South;€80.00;480,00\nT-03;South;€95.00;1.500,60"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which trip costs more, T-02 or T-03?", "T-03, 95; T-02, 80 [1] [2]"),
+        ("Which trip costs more, T-01 or T-02?", ""),  # of two currencies
+        ("Does North have more mass than South?", ""),  # of several rows
+        ("Which has more mass, T-01 or T-02?", "T-01, 1250.5; T-02, 480 [1] [2]"),
+        ("How much did the trips of the South earn?", ""),
+    ],
+)
+def test_two_rows_are_compared_and_no_row_stands_for_several(tmp_path: Path, question: str, said: str) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", _csv(_TRIPS), "Trips"))
+        answer = graph.answer(question)
+    assert answer.is_supported == bool(said), answer.text
+    assert said in answer.text
+
+
+def test_digits_that_are_no_number_end_no_comparison(tmp_path: Path) -> None:
+    text = _csv("Trip;Mass\nAda;1,2,3\nBen;1,000,00\nCem;00,5")
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", text, "Trips"))
+        assert "[1]" in graph.answer("Does Ada have more mass than Ben?").text
