@@ -1015,7 +1015,7 @@ def _date(question: str, name: str, text: str) -> _Value | None:
 
 
 def _quantity(text: str, match: re.Match[str]) -> _Value | None:
-    """The quantity that digits or a numeral mean; None for what is none, such as "1,2,3"."""
+    """The quantity that digits or a numeral mean; None for other digits, such as "1,2,3"."""
     digits, unit = match[0], _UNIT.match(text, match.end())
     numeral = NUMERALS.get(digits.lower())
     written = next((each.value for each in numbers(text) if each.start == match.start()), digits.replace(",", ""))
