@@ -195,6 +195,24 @@ def code(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{body}\n{fence}" if body.strip() else ""
 
 
+def only_title(text: str) -> str:
+    """The first heading of a text if it is the only one of the highest level, with words; else empty.
+
+    Examples
+    --------
+    >>> only_title("# Pumps\\n\\nThey run.\\n\\n## Use"), only_title("# A\\n\\n# B"), only_title("## Use\\n\\n# Pumps")
+    ('Pumps', '', '')
+    """
+    first = _ANY_HEADING.search(text)
+    if first is None or len(first[1]) > 1 or not any(map(str.isalpha, first[2])):
+        return ""
+    return clean_title(first[2]) if not _TOP_HEADING.search(text, first.end()) else ""
+
+
+_ANY_HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+_TOP_HEADING = re.compile(r"^# (?=.*\w)", re.MULTILINE)
+
+
 def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
     """An item of a list with its marker; empty without text.
 

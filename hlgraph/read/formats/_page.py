@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +53,44 @@ _FIELDS_OF_FORMS = " | ".join(
     for tag in ("input", "select", "textarea")
 )
 _SHOWN_FIELDS = frozenset(["checkbox", "date", "email", "month", "number", "radio", "tel", "text", "time", "url"])
+
+
+def lead_parts(tree: HtmlElement) -> None:
+    """Put the kind of a warning and the label of a tab in front of what stands below them, in place: "Warning: Never do it."."""
+    for title in tree.xpath(_BOX_TITLES):
+        box, name = title.getparent(), shown_words(title)
+        if name and len(name) <= _LONGEST_NAME and name[-1] not in ".!?:" and shown_words(box) != name:
+            box.remove(title)
+            _lead(box, name[0].upper() + name[1:])
+    every = tree.xpath("//*[@role='tablist']")
+    around = Counter(tabs.getparent() for tabs in every)
+    for tabs in (each for each in every if around[each.getparent()] == 1):
+        names = [shown_words(tab) for tab in tabs.xpath(".//*[@role='tab']")]
+        panels = tabs.getparent().xpath(".//*[@role='tabpanel']")
+        if len(names) == len(panels) > 1 and all(names):
+            remove(tabs)
+            for name, panel in zip(names, panels, strict=True):
+                panel.attrib.clear()
+                _lead(panel, name)
+
+
+def _lead(box: HtmlElement, name: str) -> None:
+    first = box
+    while len(first) and first[0].tag in ("div", "p", "section") and not (first.text or "").strip():
+        first = first[0]
+    if first.tag == "p" or (first.text or "").strip():
+        first.text = f"{name}: {(first.text or '').lstrip()}"
+    else:
+        label = first.makeelement("p")
+        label.text = f"{name}:"
+        first.insert(0, label)
+
+
+_BOX_TITLES = (  # of Sphinx, MkDocs, Docusaurus and GitHub
+    "//*[self::p or self::div][contains(@class, 'admonition-title') or contains(@class, 'admonitionHeading') "
+    "or contains(@class, 'markdown-alert-title')]"
+)
+_LONGEST_NAME = 60
 
 
 def remove_asking(part: HtmlElement) -> None:

@@ -20,6 +20,7 @@ from hlgraph.read.formats._page import (
     BOLD_STYLE,
     MAY_ASK,
     head_articles,
+    lead_parts,
     remove,
     remove_asking,
     show_fields,
@@ -311,6 +312,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         element.text, element.tag = ": " if is_named else " ", _STRIPPED  # the lines of a heading or an item are one
     write_styles(tree)
     show_fields(tree)
+    lead_parts(tree)
     _head_messages(tree)
     _show_plainly(tree)
     _without_signs(tree)

@@ -938,3 +938,37 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
     found = only(tmp_path / "a.html", f"<html><body>{page}</body></html>")
     assert isinstance(found, Document)
     assert {"My glaze runs off the vase.", "Do not hold at the top."} <= {*found.text.split("\n")}
+
+
+@pytest.mark.parametrize(
+    ("box", "text"),
+    [
+        (
+            "<div class='admonition warning'><p class='admonition-title'>Warning</p><p>Stop it.</p></div>",
+            "Warning: Stop it.",
+        ),
+        (
+            "<div><div class='admonitionHeading_x'><i></i>warning</div><div><p>Stop it.</p></div></div>",
+            "Warning: Stop it.",
+        ),
+        ("<div><p class='markdown-alert-title'>Note</p><ul><li>Stop it.</li></ul></div>", "Note:\n\n- Stop it."),
+        (
+            "<div><p class='admonition-title'>Why does it stop?</p><p>It is old.</p></div>",
+            "Why does it stop?\n\nIt is old.",
+        ),
+        (
+            "<div><ul role=tablist><li role=tab>Debian</li><li role=tab>Fedora</li></ul><div>"
+            "<div role=tabpanel><p>Use deb.</p></div>"
+            "<div role=tabpanel hidden><p>Use rpm.</p></div></div></div>",
+            "Debian: Use deb.\n\nFedora: Use rpm.",
+        ),
+        (
+            "<div><ul role=tablist><li role=tab>Debian</li></ul><div role=tabpanel><p>Use deb.</p></div></div>",
+            "- Debian\n\nUse deb.",
+        ),
+    ],
+)
+def test_a_box_has_its_kind_and_the_part_of_a_tab_its_label_in_front(box: str, text: str, tmp_path: Path) -> None:
+    found = only(tmp_path / "a.html", f"<main><h1>Pump</h1><p>{PARAGRAPH}</p>{box}<p>After it.</p></main>")
+    assert isinstance(found, Document)
+    assert found.text.endswith(f"\n\n{text}\n\nAfter it.")
