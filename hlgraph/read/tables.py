@@ -235,7 +235,7 @@ def tables_in(
 
 def table_markdown(table: AlignedTable) -> str:
     """A table of aligned columns as Markdown."""
-    rows, _ = _in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
+    rows, _ = in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
     rows = rows if any(table.head) else _with_sections(rows, len(table.head))
     head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
     return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))
@@ -856,7 +856,7 @@ class Grid:
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
         body, remarks = _with_remarks([*map(_named_once, full[first + size :])])
-        self.rows, self.notes = _in_sections(body, about)
+        self.rows, self.notes = in_sections(body, about)
         if not any(self.head):
             self.rows = _with_sections(self.rows, width)
         if self.rows and len(self.rows[0]) > width:
@@ -1121,10 +1121,13 @@ def _is_remark(row: Sequence[Cell]) -> bool:
     )
 
 
-def _in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[list[str]], list[str]]:
+def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[list[str]], list[str]]:
     """The texts of the rows, each after that of its section if there are sections, and the sections without rows.
 
-    ``about`` is that of all rows.
+    Parameters
+    ----------
+    table : the cells of each row; one with a single text names a section, until the next one or a total
+    about : the section of all rows, default none
     """
     rows: list[tuple[str, list[str]]] = []
     above = [about] if about else []
