@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+STRIPPED = "stripped"
+"""The tag of an element whose content takes its place, and the class of a list that is none of the page's own."""
 BOLD_STYLE = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
 _CLASS_RULE = re.compile(r"(?:^|[};,>]|\*/)\s*\w*\.([\w-]{1,60})\s*\{([^{}]{1,2000})(?=\})")
 _STRUCK_RULE = re.compile(r"text-decoration[\w-]*:[^;]{0,40}line-through")
@@ -25,6 +27,40 @@ def write_styles(tree: HtmlElement) -> None:
         own = [shapes.get(name, "") for name in str(element.get("class", "")).split()]
         if any(own):
             element.set("style", ";".join(filter(None, [element.get("style"), *own])))
+
+
+_IN_LIST = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
+_BULLET = "*[contains(@style, 'mso-list:Ignore') or contains(@style, 'mso-list: Ignore')]"
+
+
+def list_items_of_word(tree: HtmlElement) -> None:
+    """Make lists of the paragraphs that a page saved by Word shows as items, in place; the drawn number of a heading stays."""
+    for paragraph in list(tree.iter("p")):
+        level = _IN_LIST.search(str(paragraph.get("style", "")))
+        is_filtered = str(paragraph.get("class", "")).startswith("MsoListParagraph")
+        drawn = paragraph.xpath(f".//{_BULLET}[not(ancestor::{_BULLET})]") if level else []
+        drawn = paragraph.xpath("./span[1][contains(.//span/@style, '7.0pt')]") if is_filtered and not level else drawn
+        if not drawn:
+            continue
+        is_number = any(sign.isdigit() for sign in shown_words(drawn[0]))
+        for each in drawn:
+            remove(each)
+        above = paragraph.getprevious()
+        kind = "ol" if is_number else "ul"
+        place = above if above is not None and above.get("class") == STRIPPED else None
+        if place is None:
+            place = paragraph.makeelement(kind, {"class": STRIPPED})
+            paragraph.addprevious(place)
+        for _ in range(int(level[1]) - 1 if level else 0):
+            if not len(place):
+                break
+            inner = place[-1].find("ul") if place[-1].find("ul") is not None else place[-1].find("ol")
+            if inner is None:
+                inner = place.makeelement(kind)
+                place[-1].append(inner)
+            place = inner
+        paragraph.tag, paragraph.tail = "li", None
+        place.append(paragraph)
 
 
 def show_fields(tree: HtmlElement) -> None:

@@ -19,8 +19,10 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._page import (
     BOLD_STYLE,
     MAY_ASK,
+    STRIPPED,
     head_articles,
     lead_parts,
+    list_items_of_word,
     remove,
     remove_asking,
     show_fields,
@@ -291,7 +293,6 @@ _CONTAINERS = ("aside", "center", "details", "dialog", "fieldset", "figure", "hg
 _LOOSE = ("article", "body", "div", "footer", "header", "main", "section")  # may hold text beside blocks
 _STRUCK = re.compile(r"line-through")
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
-_STRIPPED = "stripped"
 _EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
@@ -309,7 +310,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
         + " | ".join(f"//h{level}//br" for level in range(1, 7))
     ):
         is_named = element.getparent().tag == "li" and _is_name(element.getprevious(), element)
-        element.text, element.tag = ": " if is_named else " ", _STRIPPED  # the lines of a heading or an item are one
+        element.text, element.tag = ": " if is_named else " ", STRIPPED  # the lines of a heading or an item are one
     write_styles(tree)
     show_fields(tree)
     lead_parts(tree)
@@ -318,7 +319,7 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     _without_signs(tree)
     _reshape(tree)
     _mend_lines(tree)
-    _list_items_of_word(tree)
+    list_items_of_word(tree)
     _move_notes(tree)
     _head_boxes(tree)
     for entry in tree.iter("li"):
@@ -352,40 +353,6 @@ _CONTROLS = " | ".join(  # for editors and readers, beside headings and referenc
         ),
     ]
 )
-
-
-_IN_LIST = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
-_BULLET = "*[contains(@style, 'mso-list:Ignore') or contains(@style, 'mso-list: Ignore')]"
-
-
-def _list_items_of_word(tree: HtmlElement) -> None:
-    """Make lists of the paragraphs that a page saved by Word shows as items, in place; the drawn number of a heading stays."""
-    for paragraph in list(tree.iter("p")):
-        level = _IN_LIST.search(str(paragraph.get("style", "")))
-        is_filtered = str(paragraph.get("class", "")).startswith("MsoListParagraph")
-        drawn = paragraph.xpath(f".//{_BULLET}[not(ancestor::{_BULLET})]") if level else []
-        drawn = paragraph.xpath("./span[1][contains(.//span/@style, '7.0pt')]") if is_filtered and not level else drawn
-        if not drawn:
-            continue
-        is_number = any(sign.isdigit() for sign in shown_words(drawn[0]))
-        for each in drawn:
-            remove(each)
-        above = paragraph.getprevious()
-        kind = "ol" if is_number else "ul"
-        place = above if above is not None and above.get("class") == _STRIPPED else None
-        if place is None:
-            place = paragraph.makeelement(kind, {"class": _STRIPPED})
-            paragraph.addprevious(place)
-        for _ in range(int(level[1]) - 1 if level else 0):
-            if not len(place):
-                break
-            inner = place[-1].find("ul") if place[-1].find("ul") is not None else place[-1].find("ol")
-            if inner is None:
-                inner = place.makeelement(kind)
-                place[-1].append(inner)
-            place = inner
-        paragraph.tag, paragraph.tail = "li", None
-        place.append(paragraph)
 
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -545,7 +512,7 @@ def _name_item(entry: HtmlElement) -> None:
     if name and len(name) <= _LONGEST_NAME and name[-1] not in ".:!?":
         own.tail = ": "
         for each in {above, entry[1]} - {own}:
-            each.tag, each.text, each.tail = _STRIPPED, (each.text or "").lstrip(), None
+            each.tag, each.text, each.tail = STRIPPED, (each.text or "").lstrip(), None
 
 
 _LONGEST_NAME = 80
@@ -663,7 +630,7 @@ def _simplify_one(element: HtmlElement) -> None:
         text = _TEXT_OF[tag](element)
         del element[:]
         element.text = text
-        element.tag = _STRIPPED
+        element.tag = STRIPPED
     elif tag in _CONTAINERS or (
         any(each.tag in _HEADINGS for each in element.iter())
         if tag == "header"
@@ -677,7 +644,7 @@ def _simplify_one(element: HtmlElement) -> None:
     elif tag == "strike" or (is_free and _STRUCK.search(str(element.get("style", "")))):
         element.tag = "del"
     elif is_free:
-        element.tag = _STRIPPED
+        element.tag = STRIPPED
 
 
 def _opens(button: HtmlElement) -> bool:
@@ -752,12 +719,12 @@ def _strip(parent: HtmlElement) -> None:
 
     All at once, since dropping one tag takes as long as its parent has text.
     """
-    if not any(child.tag == _STRIPPED for child in parent):
+    if not any(child.tag == STRIPPED for child in parent):
         return
     parts: list[Any] = [parent.text]  # elements, and the texts between them
     for child in parent:
         inner = (
-            [child.text, *(part for each in child for part in (each, each.tail))] if child.tag == _STRIPPED else [child]
+            [child.text, *(part for each in child for part in (each, each.tail))] if child.tag == STRIPPED else [child]
         )
         parts += [*inner, child.tail]
     del parent[:]
@@ -1052,8 +1019,8 @@ def _list_rows(table: HtmlElement) -> None:
     if not rows or not all(len(row) == 2 and _ITEM_MARK.fullmatch(shown_words(row[0])) for row in rows):
         return
     above = table.getprevious()
-    is_more = above is not None and above.tag == "ul" and above.get("class") == _STRIPPED
-    entries = above if is_more else table.makeelement("ul", {"class": _STRIPPED})
+    is_more = above is not None and above.tag == "ul" and above.get("class") == STRIPPED
+    entries = above if is_more else table.makeelement("ul", {"class": STRIPPED})
     if not is_more:
         table.addprevious(entries)
     for mark, entry in rows:
