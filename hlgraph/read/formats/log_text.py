@@ -58,6 +58,10 @@ _PART = re.compile(r"\d|§|[A-Z][a-z]+ \d")
 _CLIPPING = re.compile(r"^(\S[^\n]*)\n- ([^\n|]*\|[^\n]*)\n\n?([^\n]*)\n={10}$\n?", re.MULTILINE)  # of a Kindle
 _SECTION = re.compile(r"^([A-Z][A-Z /-]{2,59})$(?=\n[ \t]+\S)", re.MULTILINE)  # of a printed manual page: "OPTIONS"
 _FEWEST_SECTIONS = 3
+_OUTLINE = re.compile(
+    r"([^\n]{0,200}?)[ \t]*-\*-[ \t]*(?:mode:[ \t]*)?outline;?[ \t]*-\*-[^\n]{0,200}\n", re.IGNORECASE
+)
+_STARS = re.compile(r"^(\*{1,5})(?= \S)", re.MULTILINE)  # of the headings of an outline of Emacs, such as NEWS of GNU
 _CHAPTER = re.compile(  # alone between blank lines, with the line of its name: "CHAPTER II."
     r"(?<=\n\n)((?:CHAPTER|Chapter|BOOK|Book|PART|Part|ACT|LETTER) (?:[IVXLC]+|\d{1,3})\.?)(?:\n(\S[^\n]{0,79}))?(?=\n\n)"
 )
@@ -95,6 +99,8 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text, warnings = decode(origin, data, encoding=options.encoding)
     text, count = _CLIPPING.subn(r"## \1\n\n\3 (\2)\n\n", text)
     text = f"# {clean_title(origin.stem)}\n\n{text}" if count else text
+    if outline := _OUTLINE.match(text):
+        text = f"# {outline[1] or clean_title(origin.stem)}\n{_STARS.sub(_outlined, text[outline.end() :])}"
     if "\u200e[" in text:  # marks of direction in a chat of WhatsApp
         text = text.replace("\u200e", "")
     text = _with_aligned_tables(with_drawn_tables(_with_bullets(_without_pages(text))))
@@ -176,6 +182,10 @@ def _with_bullets(text: str) -> str:
     lines = Counter(_INDENT.findall(text))
     marked = {indent for indent, count in items.items() if count >= _FEWEST_ITEMS and 2 * count > lines[indent]}
     return _O.sub(lambda match: f"{match[1]}•" if match[1] in marked else match[0], text)
+
+
+def _outlined(stars: re.Match[str]) -> str:
+    return "#" * (len(stars[1]) + 1)
 
 
 def _title(text: str) -> str:

@@ -955,3 +955,19 @@ def test_answers_to_choose_from_have_their_question_and_lead_no_other_one(betwee
     ]
     assert said[-1].endswith("A. Bell wrote it.")
     assert not said[-1].startswith("When")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Noteworthy changes in release 1.12 (2022-04-07) [stable]",
+        "What's new in Python 3.12",
+        "Changes in 2.0.1",
+        "News for 1.4",
+    ],
+)
+def test_a_heading_that_names_the_changes_of_a_version_stands_before_them(name: str) -> None:
+    said = texts(
+        f"# NEWS\n\n## {name}\n\n### Bug fixes\n\nIt stops at night.\n\n## News of the harbour\n\n### Boats\n\nOne sank."
+    )
+    assert said == [f"{name}, Bug fixes: It stops at night.", "Boats: One sank."]

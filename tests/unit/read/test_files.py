@@ -662,3 +662,13 @@ def test_a_book_and_a_press_release_have_their_titles_and_chapters_are_headings(
         assert document(given(tmp_path / "b.txt", text.encode())).title == title
     text = "PRESS RELEASE\n\nTOLK, 5 March 2024 - Brenk opened a foundry.\n"
     assert document(given(tmp_path / "b.txt", text.encode())).title == "PRESS RELEASE"
+
+
+def test_stars_are_headings_in_an_outline_of_emacs_and_items_elsewhere(tmp_path: Path) -> None:
+    text = "{}\n\n* Noteworthy changes in release 1.12\n\n** Bug fixes\n\n  It stops *now*.\n"
+    news = document(given(tmp_path / "NEWS", text.format("GNU gzip NEWS   -*- outline -*-").encode()))
+    assert (news.title, news.text.split("\n\n")[:3]) == (
+        "GNU gzip NEWS",
+        ["# GNU gzip NEWS", "## Noteworthy changes in release 1.12", "### Bug fixes"],
+    )
+    assert "\n* Noteworthy" in document(given(tmp_path / "b.txt", text.format("GNU gzip NEWS").encode())).text
