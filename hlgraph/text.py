@@ -353,7 +353,7 @@ def _is_glued_end(text: str, mark: re.Match[str], following: int) -> bool:
 
 def _is_full_stop(text: str, start: int, stop: int, following: int) -> bool:
     """Whether the full stop at ``stop`` ends a sentence and is not part of an abbreviation, an initial or a number."""
-    before = text[max(start, stop - 32) : stop]
+    before = text[max(start, stop - 32) : stop].removesuffix("\\")  # Markdown of a page has "1\\. The" for "1. The"
     parts = before.split()
     if not parts or before[-1].isspace():
         return stop > start
@@ -714,7 +714,7 @@ class Context:
         before = f"{above[-1:] if block.is_loose else ''}{' ' * column}"
         start, end = block_sentences(self._text, block)[-1]
         last = _joined(self._text[start:end])
-        if is_lead(last) or (_is_open(last) and line[0] not in BOXES):
+        if is_lead(last) or (_is_open(last) and line[0] not in BOXES and not _LETTERED.match(line)):
             self._open.append(_Open(column - 1, "lead", f"{before}{last}\n\n"))
         is_open = len(line) < _WIDE and line[-1] not in ".;,"
         lines = [each.strip() for each in line.split("\n", _MOST_LINES)] if is_open else []
@@ -793,11 +793,11 @@ def is_lead(sentence: str) -> bool:
     >>> is_lead("The cover does not include:"), is_lead("It is **open**.")
     (True, False)
     """
-    return (
-        len(sentence) <= _LONGEST_LEAD and sentence.rstrip("*_ ").endswith((":", "：")) and not sentence.endswith(":::")
-    )
+    is_short = len(sentence) <= _LONGEST_LEAD  # "—" as in laws: "This section does not apply to—"
+    return is_short and sentence.rstrip("*_ ").endswith((":", "：", "—")) and not sentence.endswith(":::")
 
 
+_LETTERED = re.compile(r"[A-H][.)] ")  # an answer to choose, which is no item: it may begin with an initial
 _NAMED_VALUE = re.compile(r"— |[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])")  # "Present: Ada"
 
 
@@ -846,7 +846,7 @@ _HALF = re.compile(  # the emphasis of several sentences
 STRUCK = re.compile(r"~~(?=[^\s~])[^~\n]{1,500}(?<=\S)~~|<(del|s|strike)\b[^<>]{0,200}>[^<]{1,500}</\1>", re.IGNORECASE)
 """What a Markdown text has struck out."""
 
-_ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)")
+_ESCAPE = re.compile(r"\\([*_#~|<>`\[\]!-])|\\(?=\n)|(?<![\w\\])(\d{1,3})\\(?=[.)] )")
 _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
 _WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
 _GLUED_ADDRESS = re.compile(rf"(?<=[\w.,!?]){_WEB_ADDRESS.pattern}")  # behind the words of a link, in mail of Outlook
@@ -898,7 +898,7 @@ def plain(text: str) -> str:
     if "*" in text or "_" in text:
         text = _HALF.sub("", _EMPHASIS.sub(lambda match: match[1] or match[2], text))
     if "\\" in text and not _COMMAND.search(text):
-        text = _ESCAPE.sub(lambda match: match[1] or "", text)
+        text = _ESCAPE.sub(lambda match: match[1] or match[2] or "", text)
     if "{" in text:
         text = _ATTRIBUTES.sub("", text)
     if ":::" in text:

@@ -175,6 +175,7 @@ class PageTexts:
             if _may_be_ruled(edges):
                 page = self._page(index)
                 page.edges = edges
+                page.bold = {"".join(line.text.split()) for line in self.printed(index) if line.is_bold}
                 parts, ended = _parts(page, self._produced, above=above)
         markdown = "\n\n".join(part for part, _ in parts if part)
         if not any(is_table for _, is_table in parts) or not _is_faithful(parts, markdown, text):
@@ -451,11 +452,13 @@ class _Page:
     ----------
     chars : the characters
     edges : the horizontal and vertical lines that may be those of tables, as pdfplumber needs them
+    bold : the lines in bold, without their spaces
     """
 
     def __init__(self, chars: _Chars) -> None:
         self.chars = chars
         self.edges: list[dict[str, Any]] = []
+        self.bold: set[str] = set()
         self._broken = [*map(add, chars.texts, chars.breaks)]
         self._centres = (chars.top + chars.bottom) / 2
         self._middles = (chars.left + chars.right) / 2
@@ -779,7 +782,7 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     tables: list[tuple[float, float, _Ruled | str, tuple[float, float]]] = [
         (each.bbox[1], each.bbox[3], _ruled(page, each), each.bbox[::2]) for each in TableFinder(page).tables
     ]
-    tables += [(*each, (-np.inf, np.inf)) for each in _lined_tables(page, produced)]
+    tables += _lined_tables(page, produced)
     lines = _running(page.text_between(top, page.box[3] + 1))
     ended: _Ended | None = None
     boxes: list[tuple[_Box, str]] = []
@@ -885,7 +888,9 @@ def _ruled_cells(page: _Page, table: Table) -> list[list[Cell]]:
                 width = bisect_left(lefts, box[2] - _SAME) - column
                 height = bisect_left(tops, box[3] - _SAME) - bisect_right(tops, box[1] + _SAME) + 1
                 cells.append(Cell(_cell_text(page.text_in(box)), max(1, width), max(1, height), column=column))
-        rows += [cells] if cells else []
+        shown = "".join("".join(cell.text.split()) for cell in cells)
+        is_head = [shown in page.bold or "".join(cell.text.split()) in page.bold for cell in cells]
+        rows += [[cell._replace(is_head=own) for cell, own in zip(cells, is_head, strict=True)]] if cells else []
     return rows
 
 
@@ -914,14 +919,23 @@ def _apart(places: Iterable[float]) -> list[float]:
 
 def _cell_text(text: str) -> str:
     lines = in_reading_order(clean(text))
+    if _BULLET.match(lines):
+        lines = _BULLET.sub(", ", lines).removeprefix(", ")
     return clean_title(_DIVIDED.sub(rf"\1{CELL_BREAK}", lines))
+
+
+_BULLETS = "\uf0b7\uf0a7\u2022\u25cf\u25aa"
+_BULLET = re.compile(rf"\s*(?:^|(?<=\n))[{_BULLETS}] ?")  # of the items in a cell
 
 
 # Tables with three horizontal lines: columns are what stands between the white stripes of the body.
 
 
-def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, float, str]]:
-    """The tables between three horizontal lines of the same extent: their top, their bottom, and their Markdown."""
+def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, float, str, tuple[float, float]]]:
+    """The tables between horizontal lines of the same extent: their top, bottom, Markdown, and sides.
+
+    A line stands above the header, one below it, and one below the last row; further ones may divide the rows.
+    """
     lines: dict[tuple[int, int], list[float]] = {}
     for edge in page.edges:
         if edge["orientation"] == "h" and edge["x1"] - edge["x0"] > _SHORTEST:
@@ -930,11 +944,21 @@ def _lined_tables(page: _Page, produced: Produced) -> Iterator[tuple[float, floa
         return
     for extent, places in lines.items():
         tops = _apart(places)
-        for top, middle, bottom in zip(tops[::3], tops[1::3], tops[2::3], strict=False):
-            left, right = extent[0] * _SAME, extent[1] * _SAME
-            box = (max(left - 4, page.box[0]), top, min(right + 4, page.box[2]), bottom)
-            markdown = _lined_markdown(page, box, middle, produced) if len(tops) % _LINES == 0 else ""
-            yield top, bottom, markdown
+        sides = max(extent[0] * _SAME - 4, page.box[0]), min(extent[1] * _SAME + 4, page.box[2])
+        size = len(tops) if len(tops) in _DIVIDED_BY else _LINES
+        gaps = [below - above for above, below in pairwise(tops)]
+        if len(tops) > size and max(gaps) < _EVEN * min(gaps):
+            continue  # a line below each row
+        for at in range(0, len(tops) - size + 1, size):
+            top, middle, *_, bottom = tops[at : at + size]
+            box = (sides[0], top, sides[1], bottom)
+            markdown = _lined_markdown(page, box, middle, produced) if len(tops) % size == 0 else ""
+            yield top, bottom, markdown, sides if markdown else (-np.inf, np.inf)
+
+
+_DIVIDED_BY = (4, 5)  # horizontal lines of one table
+_FEWEST_ROWS = 2  # of a table beside a column of text
+_EVEN = 1.3  # largest distance between them, of the least one, if each row has one
 
 
 def _lined_markdown(page: _Page, box: _Box, middle: float, produced: Produced) -> str:
@@ -942,10 +966,12 @@ def _lined_markdown(page: _Page, box: _Box, middle: float, produced: Produced) -
     head: list[list[Field]] = []
     body: list[list[Field]] = []
     last = float("-inf")
+    is_beside = False
     words = (word for line in page.lines for word in line if top <= word.centre < bottom)
     for word in words:
         if word.right < left or word.left > right:
-            return ""  # text beside the table
+            is_beside = True
+            continue
         part = head if word.centre < middle else body
         if not part or word.centre - last > word.height / 2:
             part.append([])
@@ -955,6 +981,8 @@ def _lined_markdown(page: _Page, box: _Box, middle: float, produced: Produced) -
         if row and field.start - row[-1].end < space:
             field = Field(row[-1].start, field.end, f"{row.pop().text} {field.text}")
         row.append(field)
+    if is_beside and (len(body) < _FEWEST_ROWS or not head or min(map(len, (head[-1], body[0]))) < 2):
+        return ""  # a remark in the margin
     rows = cells_between_gaps(head, body, unit=_POINTS)
     return Grid(rows, produced=produced).markdown() if rows else ""
 
@@ -962,7 +990,7 @@ def _lined_markdown(page: _Page, box: _Box, middle: float, produced: Produced) -
 def _is_faithful(parts: list[tuple[str, bool]], markdown: str, text: str) -> bool:
     """Whether no text is lost and the lines around the tables are lines of the plain text, not parts of two columns."""
     lost = Counter("".join(text.split())) - Counter("".join(markdown.split()))
-    if lost.total() > len(text) * _MOST_LOST:
+    if sum(count for sign, count in lost.items() if sign not in _BULLETS) > len(text) * _MOST_LOST:
         return False
     plain = "".join(text.split())
     lines = ["".join(line.split()) for part, is_table in parts if not is_table for line in part.splitlines()]

@@ -38,7 +38,7 @@ from hlgraph.read.content import (
     marked_encoding,
     read_bounded,
 )
-from hlgraph.read.tables import markdown_rows
+from hlgraph.read.tables import Cell, in_sections, markdown_rows
 from hlgraph.records import Document, MetadataValue, Scalar, plain_scalar
 from hlgraph.text import ACL, canonical_time
 
@@ -688,7 +688,12 @@ def _tables(
         notes = [row[0] for row in alone] if len(names) > 2 else []  # below the rows, the last first
         if not any(map(_NOTE.match, notes)):  # tasks without an owner
             notes = []
-        return "\n\n".join([markdown_rows(list(labels), rows[: len(rows) - len(notes)]), *reversed(notes)])
+        shown, kept = list(labels), rows[: len(rows) - len(notes)]
+        if len(shown) > 2 and not shown[0]:  # a report: a row with a name alone is a section
+            kept, below = in_sections([[*map(Cell, row)] for row in kept])
+            notes = [*notes, *reversed(below)]
+            shown = ["", *shown] if kept and len(kept[0]) > len(shown) else shown
+        return "\n\n".join([markdown_rows(shown, kept), *reversed(notes)])
 
     for row in rows:
         if isinstance(row, Flaw):

@@ -28,6 +28,7 @@ Range: TypeAlias = tuple[int, int]
 _FIELD = re.compile(r"\S+(?: \S+)*")  # words separated by single spaces
 _HAS_DIGIT = re.compile(r"\d")
 _BEGINS_WITH_DIGIT = re.compile(r"\W*\d")
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 # A value, not a name with a number in it: only digits, separators, signs, currency and short units.
 _VALUE = re.compile(
     r"\W*\d[\d.,\s]*(?:\W*|\s?[^\W\d_]{1,3}|(?:thousand|million|billion|percent|per cent|(?:year|day|hour|metre)s?))\W*"
@@ -152,10 +153,38 @@ def aligned_table(lines: Sequence[str], at: int) -> AlignedTable | None:
     if at and _is_section(lines[at - 1], columns, left):
         body.insert(0, (at - 1, _fields(lines[at - 1])))
     first, head = _heads(lines, body[0][0], columns, left)
+    if len(columns) == 1 and not any(head):
+        body = _with_pairs(lines, body, columns[0][0])
+        first = body[0][0]
+        if any(len(row) == 1 for _, row in body) and first and _is_section(lines[first - 1], columns, left):
+            first -= 1
+            body.insert(0, (first, _fields(lines[first])))
     rows = [(number, _cells(row, columns)) for number, row in body if row]
     if len(columns) == 1 and _are_contents([cells for _, cells in rows if cells[1]]):
         return None
     return AlignedTable(first, body[-1][0] + 1 - first, head, rows)
+
+
+def _with_pairs(
+    lines: Sequence[str], body: list[tuple[int, list[Field]]], start: float
+) -> list[tuple[int, list[Field]]]:
+    """The rows of names and values with those right above and below whose values begin at the same place: "12 V DC"."""
+    if any(abs(row[1].start - start) > 1 for _, row in body if len(row) > 1):
+        return body
+    names = [row[0].start for _, row in body if row]
+    for step in (-1, 1):
+        number = body[0][0] - 1 if step < 0 else body[-1][0] + 1
+        while 0 <= number < len(lines) and len(lines[number]) <= _LONGEST_LINE:
+            fields = _fields(lines[number])
+            if (
+                len(fields) != 2
+                or abs(fields[1].start - start) > 1
+                or not min(names) - 1 <= fields[0].start <= max(names) + 1
+            ):
+                break
+            body.insert(0 if step < 0 else len(body), (number, fields))
+            number += step
+    return body
 
 
 def _are_contents(rows: Sequence[Sequence[str]]) -> bool:
@@ -206,7 +235,8 @@ def tables_in(
 
 def table_markdown(table: AlignedTable) -> str:
     """A table of aligned columns as Markdown."""
-    rows, _ = _in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
+    rows, _ = in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
+    rows = rows if any(table.head) else _with_sections(rows, len(table.head))
     head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
     return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))
 
@@ -311,9 +341,16 @@ def _heads(lines: Sequence[str], at: int, columns: Sequence[Span], left: float) 
         if _is_rule(text):
             first = line
             continue
-        label, above = _parted(_fields(text), columns, left)
+        fields = _fields(text)
+        over = [at for at, span in enumerate(columns, 1) if len(fields) == 1 and _touches(fields[0], span)]
+        if len(over) == 1 and any(head[1:]) and not head[over[0]]:  # the only column without a label so far
+            head[over[0]], first = fields[0].text, line
+            continue
+        label, above = _parted(fields, columns, left)
         if label is None or not above or _row_of(text) is not None:
             break
+        if len(columns) == 1 and label and _BEGINS_WITH_DIGIT.match(above[0].text) and not _YEAR.search(above[0].text):
+            break  # the row above, such as "Voltage  12 V DC"
         labels = _assigned(above, columns)
         if labels is None:
             # The meaning of this line is uncertain. The labels below it suffice if they distinguish all columns.
@@ -357,13 +394,20 @@ def _assigned(labels: Sequence[Field], columns: Sequence[Span]) -> list[str] | N
         return [label.text for label in labels] if is_clear else None
     if len(labels) > len(columns):
         return None
-    ranges = _ranges(labels, columns)
+    ranges = _flush(labels, columns) or _ranges(labels, columns)
     if ranges is None:
         return None
     head = [""] * len(columns)
     for label, (begin, end) in zip(labels, ranges, strict=True):
         head[begin:end] = [label.text] * (end - begin)
     return head
+
+
+def _flush(labels: Sequence[Field], columns: Sequence[Span]) -> list[Range]:
+    """The columns of years and units that end where their columns do; none if one is no such label, or ends elsewhere."""
+    ends = [[at for at, (_, end) in enumerate(columns) if abs(end - label.end) <= 1] for label in labels]
+    are_short = all(is_year(label.text) or _SHORT_UNIT.fullmatch(label.text) for label in labels)
+    return [(at[0], at[0] + 1) for at in ends] if are_short and all(len(at) == 1 for at in ends) else []
 
 
 def _ranges(
@@ -787,6 +831,8 @@ class Grid:
         first = 0
         while first < len(full) - 1 and width > 1 and _is_line(full[first]):
             first += 1
+        has_section = first > 0 and _is_first_section(full[first - 1 :])
+        first -= has_section
         pairs = _pairs_above(full[first:])
         about = _line(full[first]) if pairs else ""
         notes = 0 if pairs else _notes_above(full[first:])
@@ -800,7 +846,7 @@ class Grid:
         if is_form:
             full[first:] = [row[at : at + 2] for row in form for at in range(0, len(row), 2) if row[at].text]
             width = 2
-        size = 0 if is_form else _head_size(full[first:])
+        size = 0 if is_form or has_section else _head_size(full[first:])
         if size and _are_units(full[first + size :]):
             units = full[first + size]
             full[first + size] = [
@@ -810,7 +856,9 @@ class Grid:
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
         body, remarks = _with_remarks([*map(_named_once, full[first + size :])])
-        self.rows, self.notes = _in_sections(body, about)
+        self.rows, self.notes = in_sections(body, about)
+        if not any(self.head):
+            self.rows = _with_sections(self.rows, width)
         if self.rows and len(self.rows[0]) > width:
             self.head.insert(0, "")
         if remarks:
@@ -825,95 +873,6 @@ class Grid:
             return "\n\n".join([*self.captions, *filter(None, self.rows[0]), *self.notes])
         lines = [_barred(self.head), "|" + " --- |" * len(self.head), *map(_barred, self.rows)] if self.rows else []
         return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
-
-
-def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
-    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between; lines if no row has two cells.
-
-    Parameters
-    ----------
-    rows : the cells with text of each row, with their columns
-    produced : counts the cells
-    """
-    if all(len(cells) < 2 for cells in rows):
-        return "\n\n".join(cell.text for cells in rows for cell in cells)
-    parts: list[str] = []
-    for table in chain.from_iterable(map(_one_below_the_other, side_by_side(rows))):
-        first = min(cell.column or 0 for row in table for cell in row)
-        moved = [
-            [
-                cell._replace(column=(cell.column or 0) - first, is_head=cell.is_head and at < _MOST_HEADS)
-                for cell in row
-            ]
-            for at, row in enumerate(table)
-        ]
-        parts.append(Grid(moved, produced=produced).markdown())
-    return "\n\n".join(parts)
-
-
-def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequence[Cell]]]:
-    """The tables of neighbouring rows without a blank row between them: one begins with the lines above a row of labels.
-
-    Such a row stands above data, and is marked or begins as the header of the table above does.
-    """
-    starts = [0]
-    header: Sequence[Cell] = ()
-    last: Sequence[Cell] = ()
-    above = 0  # the first of the lines above a row
-    for at, (row, below) in enumerate(pairwise(rows)):
-        if len(row) > 1:
-            is_marked = all(cell.is_head for cell in row) and not all(cell.is_head for cell in last)
-            is_header = len(row) > 2 and not any(map(_is_datum, row)) and any(map(_is_datum, below))
-            if header and is_header and (is_marked or row[0].text == header[0].text):
-                starts.append(above)
-            if is_header or not header:
-                header = row
-            last, above = row, at + 1
-    return [rows[start:end] for start, end in pairwise([*starts, len(rows)])]
-
-
-def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
-    """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
-
-    A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
-    label of the left one is one of the right one, too.
-
-    Parameters
-    ----------
-    rows : the cells of each row, with their columns
-
-    Examples
-    --------
-    >>> texts = [["Part", "Count", "", "Sign"], ["P-1", "3", "", "P: pump"], ["P-2", "4"]]
-    >>> rows = [[Cell(text, column=at) for at, text in enumerate(row) if text] for row in texts]
-    >>> [[[cell.text for cell in row] for row in table] for table in side_by_side(rows)]
-    [[['Part', 'Count'], ['P-1', '3'], ['P-2', '4']], [['Sign'], ['P: pump']]]
-    """
-    taken = {at for row in rows for cell in row for at in range(cell.column or 0, (cell.column or 0) + cell.width)}
-    tables = [[list(row) for row in rows]]
-    for blank in sorted(set(range(min(taken, default=0), max(taken, default=0))) - taken):
-        last = tables[-1]
-        left, right = (
-            [[cell for cell in row if ((cell.column or 0) > blank) is is_right] for row in last]
-            for is_right in (False, True)
-        )
-        if _are_apart(left, right):
-            tables[-1:] = [[row for row in part if row] for part in (left, right)]
-    return tables
-
-
-def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) -> bool:
-    filled = [[at for at, row in enumerate(part) if row] for part in (left, right)]
-    if not all(filled) or not any(len(row) > 1 for row in left):
-        return False
-    first = min(cell.column or 0 for row in right for cell in row)
-    names = [cell.text for row in right for cell in row if cell.column == first][1:]
-    ends = filled[0][-1], filled[1][-1]
-    longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
-    has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
-    has_rest = has_rest or not {cell.text for cell in left[0]}.isdisjoint(cell.text for cell in right[0])
-    is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
-    return bool(names) and not any(map(is_value, names)) and has_rest and is_whole
 
 
 _NO_CELL = Cell("")
@@ -956,7 +915,7 @@ def _are_one(left: Sequence[Cell], right: Sequence[Cell]) -> bool:
 def _named_once(row: Sequence[Cell]) -> Sequence[Cell]:
     """The row with a name that spans its first columns in the first of them only, if values alone follow, as in a total."""
     values = [cell._replace(text=_CURRENCY.sub("", cell.text)) for cell in row if cell is not row[0] and cell.text]
-    if not values or _is_datum(row[0]) or not all(map(_is_datum, values)):
+    if not values or is_datum(row[0]) or not all(map(is_datum, values)):
         return row
     return [row[0], *(_NO_CELL if cell is row[0] else cell for cell in row[1:])]
 
@@ -974,6 +933,12 @@ def _is_line(row: Sequence[Cell]) -> bool:
     return len(_texts(row)) == 1 and bool(row[0].text) and not is_value(row[0].text)
 
 
+def _is_first_section(table: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the first row names the section of the pairs below it, as later marked lines over the whole width do."""
+    lines = [row for row in table if _is_line(row) and row[0].is_head]
+    return len(lines) > 1 and lines[0] is table[0] and not _head_size(table[1:])
+
+
 def _line(row: Sequence[Cell]) -> str:
     """The text of a caption: a title, or a name and its value."""
     name, *values = [cell.text for cell in _texts(row)]
@@ -985,8 +950,8 @@ def _pairs_above(table: Sequence[Sequence[Cell]]) -> int:
     is_pair = [bool(row[0].text) and sum(bool(cell.text) for cell in row) == 2 for row in table]
     size = is_pair.index(False) if False in is_pair else 0
     head, *rows = [_texts(row) for row in table[size:]] or [[]]
-    has_labels = len(head) >= _FEWEST_COLUMNS and not any(map(_is_datum, head))
-    has_values = any(map(_is_datum, chain.from_iterable(rows)))
+    has_labels = len(head) >= _FEWEST_COLUMNS and not any(map(is_datum, head))
+    has_values = any(map(is_datum, chain.from_iterable(rows)))
     are_named = all(row[0].text.endswith(":") for row in table[:size])
     return size if rows and has_labels and (are_named or (has_values and size > 1)) else 0
 
@@ -998,11 +963,11 @@ def _notes_above(table: Sequence[Sequence[Cell]]) -> int:
     if is_spanned or all(cell.text for cell in first) or any(cell.is_head for cell in first):
         return 0
     for at, row in enumerate(table[: _MOST_NOTES + 1]):
-        if any(map(_is_datum, row)):
+        if any(map(is_datum, row)):
             return 0
         if len({cell.text for cell in _texts(row)}) == len(row):
             columns = zip(*table[at + 1 :], strict=True)
-            count = sum(2 * sum(map(_is_datum, column)) > len(column) for column in columns)
+            count = sum(2 * sum(map(is_datum, column)) > len(column) for column in columns)
             return at if len(row) >= _FEWEST_COLUMNS and count > 1 else 0
     return 0
 
@@ -1010,9 +975,7 @@ def _notes_above(table: Sequence[Sequence[Cell]]) -> int:
 def _are_notes(row: Sequence[str]) -> bool:
     """Whether the texts of a row that stands alone are no name and its values."""
     name, *others = [*filter(None, row)] or [""]
-    return (
-        len(name.split()) > _MOST_NAME_WORDS and not name.endswith(":") and not any(map(_is_datum, map(Cell, others)))
-    )
+    return len(name.split()) > _MOST_NAME_WORDS and not name.endswith(":") and not any(map(is_datum, map(Cell, others)))
 
 
 _MOST_NAME_WORDS = 4
@@ -1030,7 +993,8 @@ DATUM = re.compile(  # a date, an address, a phone number, a box to tick
 )
 
 
-def _is_datum(cell: Cell) -> bool:
+def is_datum(cell: Cell) -> bool:
+    """Whether a cell holds a value or a date, an address, a phone number or a box to tick, and so is no label."""
     return (is_value(cell.text) and not is_year(cell.text)) or DATUM.fullmatch(cell.text) is not None
 
 
@@ -1043,7 +1007,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
     if not size and (
         first[0].is_head
         or first[0].text.endswith(":")
-        or any(map(_is_datum, first))
+        or any(map(is_datum, first))
         or all(is_year(row[0].text) for row in table)
         or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
         or _are_pairs(table)
@@ -1069,14 +1033,14 @@ def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
     others = [cell for above, cell in pairs if above is not cell]
     is_corner = head[0] is row[0] is not _NO_CELL and all(cell.is_head for cell in _texts(head))
     is_corner = is_corner and len({cell.text for cell in others}) == len(others)
-    return (is_corner or len(going) > 1) and not any(map(_is_datum, others))
+    return (is_corner or len(going) > 1) and not any(map(is_datum, others))
 
 
 def _are_units(table: Sequence[Sequence[Cell]]) -> bool:
     """Whether the first of the rows below a header has nothing but units of the columns below, at least two: m, l/s, %."""
     columns = [column for column in zip(*table, strict=True) if column[0].text] if len(table) > 1 else []
     are_short = all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
-    is_whole = all(_is_datum(cell) or not cell.text for column in columns for cell in column[1:])
+    is_whole = all(is_datum(cell) or not cell.text for column in columns for cell in column[1:])
     return len(columns) > 1 and are_short and is_whole and not table[0][0].text
 
 
@@ -1086,7 +1050,7 @@ _SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}[^\W\d
 def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether at least two columns hold data alone, which a row of words above names."""
     columns = ([cell for cell in column if cell.text] for column in zip(*rows, strict=True))
-    return sum(bool(column) and all(map(_is_datum, column)) for column in columns) > 1
+    return sum(bool(column) and all(map(is_datum, column)) for column in columns) > 1
 
 
 _LEVEL = re.compile(r"[A-C][12]\+?")  # of a language
@@ -1118,11 +1082,11 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
         not is_even
         or is_spanned
         or len(_texts(names)) != len({cell.text for cell in names})
-        or any(map(_is_datum, names))
+        or any(map(is_datum, names))
     ):
         return False
-    is_mixed = any(0 < sum(map(_is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
-    return is_mixed or any(map(_is_datum, table[0][1::2])) or all(cell.text.endswith(":") for cell in names)
+    is_mixed = any(0 < sum(map(is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
+    return is_mixed or any(map(is_datum, table[0][1::2])) or all(cell.text.endswith(":") for cell in names)
 
 
 _FEWEST_IN_FORM = 4  # columns
@@ -1157,10 +1121,13 @@ def _is_remark(row: Sequence[Cell]) -> bool:
     )
 
 
-def _in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[list[str]], list[str]]:
+def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[list[str]], list[str]]:
     """The texts of the rows, each after that of its section if there are sections, and the sections without rows.
 
-    ``about`` is that of all rows.
+    Parameters
+    ----------
+    table : the cells of each row; one with a single text names a section, until the next one or a total
+    about : the section of all rows, default none
     """
     rows: list[tuple[str, list[str]]] = []
     above = [about] if about else []
@@ -1177,6 +1144,12 @@ def _in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list
             is_new = False
     has_sections = any(name for name, _ in rows)
     return [[name, *texts] if has_sections else texts for name, texts in rows], names if is_new else []
+
+
+def _with_sections(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The rows of a table of pairs, with the section of each in its name: "Mechanical: Weight"."""
+    are_pairs = width == 2 and bool(rows) and len(rows[0]) > width
+    return [[": ".join(filter(None, row[:2])), row[2]] for row in rows] if are_pairs else rows
 
 
 def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

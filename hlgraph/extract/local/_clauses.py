@@ -667,7 +667,7 @@ def _stating(units: Sequence[Unit], text: str, *, is_whole: bool) -> Iterator[Un
 
 
 def _states_nothing(text: str, written: str) -> bool:
-    return _is_debris(text) or (":" not in text and _is_fragment(written))
+    return _is_debris(text) or (":" not in text and "? " not in text and _is_fragment(written))
 
 
 def _is_reply(text: str, question: Unit, unit: Unit, *, is_any: bool) -> bool:

@@ -96,7 +96,9 @@ _DAY = rf"(?:\d{{1,2}} )?(?:(?:{'|'.join(MONTHS)}) (?:\d{{1,2}}, )?)?(?:19|20)\d
 _VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+)*)?\]?"
 # A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
 _EDITION = re.compile(
-    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})(?: \[[A-Z]+\])?|\[?Unreleased\]?"
+    r"(?:(?:[A-Za-z'’-]+ )?(?:[Cc]hanges|[Nn]ews|NEWS|[Nn]ew|[Nn]otes) (?:in|of|for|since) )?"  # "Changes in 1.2"
+    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})"
+    r"(?: \[[A-Za-z]+\])?|\[?Unreleased\]?"
 )
 _CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")
 _BAR = "\ue001"  # stands for a bar in code
@@ -161,7 +163,7 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
     end, is_open = 0, False
     for unit in parts:
         if question is not None:
-            if text[unit.start] in BOXES:
+            if text[unit.start] in BOXES or _is_option(text, unit):
                 yield unit._replace(text=f"{question.text} {unit.text}")
                 is_open = False
                 continue
@@ -185,6 +187,15 @@ def _with_questions(parts: Iterable[Unit], text: str) -> Iterator[Unit]:
             yield unit
     if question is not None and is_open:
         yield question
+
+
+def _is_option(text: str, unit: Unit) -> bool:
+    """Whether a unit is one of several answers to choose from, whose letters follow each other: "A. Butane"."""
+    letter = unit.text[0]
+    if unit.text[1:3] not in (". ", ") ") or not "A" <= letter <= "H":
+        return False
+    near = text[unit.end : unit.end + _NEAR] if letter == "A" else text[max(0, unit.start - _NEAR) : unit.start]
+    return re.search(rf"^\s*{'B' if letter == 'A' else chr(ord(letter) - 1)}[.)] ", near, re.MULTILINE) is not None
 
 
 def goes_on(text: str, end: int, unit: Unit) -> bool:
@@ -280,7 +291,7 @@ def _lead(line: str) -> str:
     """The words of a lead-in, or of an item above, with the colon that divides them from those of the item."""
     marker = _MARKER.match(line.strip())
     words = _words(line.strip()[marker.end() :] if marker else line)
-    return words if not words or words[-1] in ".:：!?,;" else f"{words}:"
+    return words if not words or words[-1] in ".:：—!?,;" else f"{words}:"
 
 
 def _chosen(text: str) -> str:

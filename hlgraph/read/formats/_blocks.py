@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title
 from hlgraph.read.print_order import NO_HEADING
-from hlgraph.read.tables import markdown_rows
+from hlgraph.read.tables import Cell, Grid, is_datum, is_value, markdown_rows
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import words
 
@@ -194,6 +195,24 @@ def code(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{body}\n{fence}" if body.strip() else ""
 
 
+def only_title(text: str) -> str:
+    """The first heading of a text if it is the only one of the highest level, with words; else empty.
+
+    Examples
+    --------
+    >>> only_title("# Pumps\\n\\nThey run.\\n\\n## Use"), only_title("# A\\n\\n# B"), only_title("## Use\\n\\n# Pumps")
+    ('Pumps', '', '')
+    """
+    first = _ANY_HEADING.search(text)
+    if first is None or len(first[1]) > 1 or not any(map(str.isalpha, first[2])):
+        return ""
+    return clean_title(first[2]) if not _TOP_HEADING.search(text, first.end()) else ""
+
+
+_ANY_HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+_TOP_HEADING = re.compile(r"^# (?=.*\w)", re.MULTILINE)
+
+
 def item(text: str, *, marker: str = "-", depth: int = 0) -> str:
     """An item of a list with its marker; empty without text.
 
@@ -291,3 +310,95 @@ def document_of(
     values = {name: value for name, value in (metadata or {}).items() if value not in ("", ())}
     name = clean_title(clean(title)) or clean_title(origin.stem)
     return Document(origin.uri, "\n\n".join(kept), name, values, warnings=tuple(warnings))
+
+
+_MOST_HEAD_ROWS = 4
+
+
+def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
+    """The tables of neighbouring rows of a sheet, from left to right, with empty lines between; lines if no row has two cells.
+
+    Parameters
+    ----------
+    rows : the cells with text of each row, with their columns
+    produced : counts the cells
+    """
+    if all(len(cells) < 2 for cells in rows):
+        return "\n\n".join(cell.text for cells in rows for cell in cells)
+    parts: list[str] = []
+    for table in chain.from_iterable(map(_one_below_the_other, side_by_side(rows))):
+        first = min(cell.column or 0 for row in table for cell in row)
+        moved = [
+            [
+                cell._replace(column=(cell.column or 0) - first, is_head=cell.is_head and at < _MOST_HEAD_ROWS)
+                for cell in row
+            ]
+            for at, row in enumerate(table)
+        ]
+        parts.append(Grid(moved, produced=produced).markdown())
+    return "\n\n".join(parts)
+
+
+def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequence[Cell]]]:
+    """The tables of neighbouring rows without a blank row between them: one begins with the lines above a row of labels.
+
+    Such a row stands above data, and is marked or begins as the header of the table above does.
+    """
+    starts = [0]
+    header: Sequence[Cell] = ()
+    last: Sequence[Cell] = ()
+    above = 0  # the first of the lines above a row
+    for at, (row, below) in enumerate(pairwise(rows)):
+        if len(row) > 1:
+            is_marked = all(cell.is_head for cell in row) and not all(cell.is_head for cell in last)
+            is_header = len(row) > 2 and not any(map(is_datum, row)) and any(map(is_datum, below))
+            if header and is_header and (is_marked or row[0].text == header[0].text):
+                starts.append(above)
+            if is_header or not header:
+                header = row
+            last, above = row, at + 1
+    return [rows[start:end] for start, end in pairwise([*starts, len(rows)])]
+
+
+def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
+    """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
+
+    A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
+    label of the left one is one of the right one, too.
+
+    Parameters
+    ----------
+    rows : the cells of each row, with their columns
+
+    Examples
+    --------
+    >>> texts = [["Part", "Count", "", "Sign"], ["P-1", "3", "", "P: pump"], ["P-2", "4"]]
+    >>> rows = [[Cell(text, column=at) for at, text in enumerate(row) if text] for row in texts]
+    >>> [[[cell.text for cell in row] for row in table] for table in side_by_side(rows)]
+    [[['Part', 'Count'], ['P-1', '3'], ['P-2', '4']], [['Sign'], ['P: pump']]]
+    """
+    taken = {at for row in rows for cell in row for at in range(cell.column or 0, (cell.column or 0) + cell.width)}
+    tables = [[list(row) for row in rows]]
+    for blank in sorted(set(range(min(taken, default=0), max(taken, default=0))) - taken):
+        last = tables[-1]
+        left, right = (
+            [[cell for cell in row if ((cell.column or 0) > blank) is is_right] for row in last]
+            for is_right in (False, True)
+        )
+        if _are_apart(left, right):
+            tables[-1:] = [[row for row in part if row] for part in (left, right)]
+    return tables
+
+
+def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) -> bool:
+    filled = [[at for at, row in enumerate(part) if row] for part in (left, right)]
+    if not all(filled) or not any(len(row) > 1 for row in left):
+        return False
+    first = min(cell.column or 0 for row in right for cell in row)
+    names = [cell.text for row in right for cell in row if cell.column == first][1:]
+    ends = filled[0][-1], filled[1][-1]
+    longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
+    has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
+    has_rest = has_rest or not {cell.text for cell in left[0]}.isdisjoint(cell.text for cell in right[0])
+    is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
+    return bool(names) and not any(map(is_value, names)) and has_rest and is_whole

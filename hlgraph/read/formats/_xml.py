@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SPACE = re.compile(r"\s+")
 _MOST_ATTRIBUTES = 1_000
+_NOTES = ("authorialNote", "footnote")  # in the middle of a sentence
 _LONG_TAG = re.compile(rb"<[^<>]{65536,}")
 
 Block = Callable[["Flow", "Element"], Iterator[str]]
@@ -120,7 +121,7 @@ class Flow:
         self._holders: set[Element] = set()  # elements with a block inside
         for element in root.iter("{*}*"):
             parent = element.getparent() if tag_of(element) in blocks else None
-            while parent is not None and parent not in self._holders and tag_of(parent) != "footnote":
+            while parent is not None and parent not in self._holders and tag_of(parent) not in _NOTES:
                 self._holders.add(parent)
                 parent = parent.getparent()
 

@@ -301,6 +301,9 @@ def _width(line: str) -> int:
     return 1 + max(map(_QUOTED.sub("", line).count, _DELIMITERS))
 
 
+_FEWEST_LABELS = 3  # of a table in which a cell may stand alone
+
+
 def _rows_below(
     header: list[str], reader: Iterator[list[str]], lines: _CsvLines, *, is_table: bool
 ) -> Iterator[Row | Flaw]:
@@ -315,6 +318,10 @@ def _rows_below(
         except csv.Error as error:
             yield Flaw(number, f"is not CSV ({error})")
         else:
+            if (
+                len(cells) == 1 and is_table and len(header) >= _FEWEST_LABELS
+            ):  # a note below the rows, a section above some
+                cells += [""] * (len(header) - 1)
             if len(cells) == len(header) and any(cells):
                 yield Row(number, _named(header, cells) if is_table else dict(zip(header, cells, strict=True)))
             elif any(cells):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import Origin, clean, clean_title
+from hlgraph.read.content import Origin, clean, clean_title, given_title
 from hlgraph.read.formats._blocks import Unread, code, document_of, heading, item, lowered, raised
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import (
@@ -287,7 +289,7 @@ def _equation(flow: Flow, element: Element) -> Iterator[str]:
 
 def _speech(flow: Flow, element: Element) -> Iterator[str]:
     """What a person says, after the name."""
-    name = " ".join(map(flow.text, children(element, "speaker"))).rstrip(".: ")
+    name = " ".join(map(flow.text, children(element, "speaker", "from"))).rstrip(".: ")
     first, *rest = [*filter(None, flow.inside(element)), ""]
     yield f"{name}: {first}" if name else first
     yield from rest
@@ -723,6 +725,262 @@ _DOCBOOK_INLINES: dict[str, Inline] = {
     "superscript": lambda flow, element: raised(flow.text(element)),
     "quote": lambda flow, element: f"“{flow.text(element)}”",
     "q": lambda flow, element: f"“{flow.text(element)}”",
+}
+
+# Laws, drug labels, health records and RFCs, which the format "xml" recognises by their first element.
+
+_CLAUSES = _names(
+    "alinea appendix article attachment book chapter clause debateSection division hcontainer indent item level paragraph part "
+    "point proviso quoted-block recital recitals rule section subchapter subclause subdivision subitem subparagraph subpart "
+    "subsection subtitle tome"
+)
+_NUMBERS, _HEADS = ("num", "enum", "caption", "marker"), ("heading", "header", "title", "name", "subheading")
+_PROSE_ROOTS = {  # each with what tells it from other XML
+    **dict.fromkeys(("bill", "resolution", "amendment-doc", "uscDoc", "lawDoc", "pLaw", "statute"), ("enum", "num")),
+    **dict.fromkeys(("document", "ClinicalDocument"), ("structuredBody",)),
+    "akomaNtoso": ("meta",),
+    "rfc": ("middle",),
+}
+
+
+def prose_documents(root: Element, produced: Produced) -> Iterator[Document]:
+    """The document of a law, a drug label, a health record or an RFC, those of the articles of PubMed; none of other XML.
+
+    Parameters
+    ----------
+    root : the first element of the file
+    produced : names the file and counts the text
+
+    Raises
+    ------
+    ReadError
+        It exceeds a limit, or holds no text.
+
+    References
+    ----------
+    OASIS, Akoma Ntoso 1.0; United States Legislative Markup; RFC 7749 and RFC 7991; HL7, Structured Product Labeling and
+    Clinical Document Architecture, release 2.
+    """
+    origin = produced.origin
+    if tag_of(root) == "PubmedArticleSet":
+        for number, article in enumerate(children(root, "PubmedArticle"), 1):
+            yield _cited_article(Origin(f"{origin.uri}#{number}", origin.name), article, produced)
+    if tag_of(root) not in _PROSE_ROOTS or not below(root, *_PROSE_ROOTS[tag_of(root)]):
+        return
+    anchors = {attribute(each, "anchor"): each for each in root.iter("{*}*") if attribute(each, "anchor")}
+    flow = Flow(root, produced, blocks=_PROSE, inlines={**_PROSE_INLINES, "xref": _xref(anchors)})
+    title, metadata = _prose_metadata(flow, root)
+    metadata = {"filename": origin.name, **metadata} if origin.name else metadata
+    blocks = [heading(title, 1), *flow.inside(root)]
+    document = document_of(produced, blocks, title=title, metadata=metadata, warnings=flow.unread.warnings())
+    yield lost(root, document, ignored=_PROSE_IGNORED)
+
+
+def _cited_article(origin: Origin, article: Element, produced: Produced) -> Document:
+    """What PubMed says of an article: its title, the parts of its abstract with their names; people, journal, date and ids."""
+    flow = Flow(article, produced, blocks={}, inlines={})
+    parts = [
+        (attribute(each, "Label"), flow.text(each)) for each in below(article, "AbstractText", "OtherAbstractText")
+    ]
+    title = clean_title(flow.text(_first(article, "ArticleTitle")))
+    date = _first(article, "PubDate")
+    names = [" ".join(map(flow.text, below(each, "ForeName", "LastName")[::-1])) for each in below(article, "Author")]
+    metadata: dict[str, MetadataValue] = {
+        "filename": origin.name or "",
+        "author": tuple(names) or (),
+        "journal": flow.text(None if (journal := _first(article, "Journal")) is None else _first(journal, "Title")),
+        "date": "" if date is None else _day(*(flow.text(_first(date, name)) for name in ("Year", "Month", "Day"))),
+        "pmid": flow.text(_first(article, "PMID")),
+        "keywords": tuple(map(flow.text, below(article, "DescriptorName", "Keyword"))),
+    }
+    blocks = [heading(title, 1), *(f"{name}: {text}" if name else text for name, text in parts)]
+    kept = {name: _cleaned(value) for name, value in metadata.items() if value}
+    return replace(document_of(produced, blocks, title=title, metadata=kept), uri=origin.uri)
+
+
+def _day(year: str, month: str, day: str) -> str:
+    """A date as ISO 8601 writes it, with as many parts as are given; months are numbers or English names."""
+    place = _MONTHS.find(month[:3].lower())
+    number = month if month.isdecimal() else f"{place // 3 + 1}" if month and place >= 0 else ""
+    return "-".join(
+        [year, *([f"{int(number):02}"] if number else []), *([f"{int(day):02}"] if number and day.isdecimal() else [])]
+    )
+
+
+_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+
+def _clause(flow: Flow, element: Element) -> Iterator[str]:
+    """A section below its heading, or the text of a clause as an item with its number and with the clauses inside of it."""
+    number = " ".join(map(flow.text, children(element, *_NUMBERS)))
+    heads = [attribute(element, "title"), *map(flow.text, children(element, *_HEADS))]
+    title = " ".join(filter(None, heads))
+    flow.level += bool(title)
+    depth, flow.depth = flow.depth, 0 if title else flow.depth + bool(number or tag_of(element) == "item")
+    if flow.depth <= depth:
+        yield heading(f"{number} {title}".strip(), flow.level) if title else ""
+        yield from flow.inside(element)
+    else:
+        first, *rest = [*filter(None, flow.inside(element)), ""]
+        is_inner = _ITEM.match(first) is not None
+        lines = [item(number if is_inner else f"{number} {first}".strip(), depth=depth), first if is_inner else ""]
+        for block in filter(None, rest):
+            lines.append(block if _ITEM.match(block) else f"\n{'  ' * flow.depth}{block}")
+        yield "\n".join(filter(None, lines))
+    flow.level -= bool(title)
+    flow.depth = depth
+
+
+_ITEM = re.compile(r"\s*- ")
+
+
+def _items(flow: Flow, element: Element) -> Iterator[str]:
+    """A list whose items are elements; in an RFC of the older form they are paragraphs, with their terms as attributes."""
+    is_ordered = attribute(element, "listType") == "ordered" or attribute(element, "style").startswith(
+        ("number", "letter")
+    )
+    if not children(element, "item", "t"):
+        yield from _clause(flow, element)
+        return
+    for name in children(element, "caption", "blockListIntroduction"):
+        yield flow.text(name)
+    lines: list[str] = []
+    for number, entry in enumerate(children(element, "item", "t"), 1):
+        term = attribute(entry, "hangText")
+        mark = f"{number}." if is_ordered and not children(entry, *_NUMBERS) else ""
+        flow.depth += 1
+        first, *rest = [*filter(None, flow.inside(entry)), ""]
+        flow.depth -= 1
+        label = " ".join(
+            filter(None, [*map(flow.text, children(entry, *_NUMBERS)), f"{term.rstrip(':')}:" if term else ""])
+        )
+        lines.append(item(f"{label} {first}".strip(), marker=mark or "-", depth=flow.depth))
+        lines += [block if _ITEM.match(block) else f"\n{'  ' * (flow.depth + 1)}{block}" for block in rest if block]
+    yield "\n".join(lines)
+
+
+def _columns(flow: Flow, element: Element) -> Iterator[str]:
+    """A table of an RFC of the older form: labels, then cells from left to right."""
+    labels = [Cell(flow.text(each), is_head=True) for each in children(element, "ttcol")]
+    cells = [Cell(flow.text(each)) for each in children(element, "c")]
+    yield " ".join(filter(None, [attribute(element, "title"), *map(flow.text, children(element, "preamble"))]))
+    rows = [cells[at : at + len(labels)] for at in range(0, len(cells), len(labels))] if labels else []
+    yield Grid([labels, *rows], produced=flow.produced).markdown()
+    yield " ".join(map(flow.text, children(element, "postamble")))
+
+
+def _pairs(flow: Flow, element: Element) -> Iterator[str]:
+    """Terms, and what is said of each as an item with its term."""
+    term, lines = "", list[str]()
+    for each in children(element, "dt", "dd"):
+        if tag_of(each) == "dt":
+            term = flow.text(each).rstrip(": ")
+            continue
+        flow.depth += 1
+        first, *rest = [*filter(None, flow.inside(each)), ""]
+        flow.depth -= 1
+        lines.append(item(f"{term}: {first}", depth=flow.depth))
+        lines += [block if _ITEM.match(block) else f"\n{'  ' * (flow.depth + 1)}{block}" for block in rest if block]
+    yield "\n".join(lines)
+
+
+def _named_table(flow: Flow, element: Element) -> Iterator[str]:
+    yield " ".join(map(flow.text, children(element, "caption", "name")))
+    yield from table(flow, element)
+
+
+def _cited(flow: Flow, element: Element) -> Iterator[str]:
+    """A source that an RFC names, on one line."""
+    people = [attribute(each, "fullname") or flow.text(each) for each in below(element, "author")]
+    dates = [
+        " ".join(filter(None, (attribute(each, "month"), attribute(each, "year")))) for each in below(element, "date")
+    ]
+    series = [f"{attribute(each, 'name')} {attribute(each, 'value')}" for each in below(element, "seriesInfo")]
+    parts = [", ".join(people), *map(flow.text, below(element, "title")[:1]), *dict.fromkeys(series), *dates[:1]]
+    yield item(f"[{attribute(element, 'anchor')}] {'. '.join(filter(None, parts))}")
+
+
+def _xref(anchors: dict[str, Element]) -> Inline:
+    """The words of a reference of an RFC: its own, the section, or the source that it names."""
+
+    def inline(flow: Flow, element: Element) -> str:
+        target = attribute(element, "target")
+        named = anchors.get(target)
+        titles = [] if named is None else [attribute(named, "title"), *map(flow.text, children(named, "name"))]
+        title = next(filter(None, titles), "") if named is not None and tag_of(named) != "reference" else ""
+        return flow.raw(element) if (element.text or "").strip() else f"“{title}”" if title else f"[{target}]"
+
+    return inline
+
+
+def _prose_metadata(flow: Flow, root: Element) -> tuple[str, dict[str, MetadataValue]]:
+    names = [each for each in below(root, "FRBRalias") if attribute(each, "value")]
+    front = _first(root, "front")
+    scope = root if front is None else front
+    own = children(root, "title") or ([] if front is None else children(front, "title"))
+    titles = [given_title(attribute(each, "value")) for each in names]
+    titles += map(flow.text, own or below(root, "docTitle", "short-title", "shortTitle", "official-title", "longTitle"))
+    for each in below(root, "dublinCore"):
+        titles[:0] = map(flow.text, children(each, "title"))
+    dates = [attribute(each, "date") for each in below(root, "FRBRWork") for each in below(each, "FRBRdate")]
+    dates += [attribute(each, "value")[:8] for each in children(root, "effectiveTime")]
+    dates += [f"{each[:4]}-{each[4:6]}-{each[6:]}" for each in dates if each.isdecimal() and len(each) == 8]
+    if front is not None:
+        given = [
+            (attribute(each, "year"), attribute(each, "month"), attribute(each, "day"))
+            for each in children(front, "date")
+        ]
+        dates += [_day(*each) for each in given]
+    people = [attribute(each, "fullname") for each in children(scope, "author")]
+    people += [flow.text(each) for part in children(root, "author") for each in below(part, "representedOrganization")]
+    metadata: dict[str, MetadataValue] = {
+        "author": tuple(dict.fromkeys(filter(None, people))),
+        "date": next(iter(reversed([each for each in dates if each])), ""),
+    }
+    return clean_title(next(filter(None, titles), "")), {
+        name: _cleaned(value) for name, value in metadata.items() if value
+    }
+
+
+_PROSE_ABOUT = _names(
+    "meta num enum heading header subheading name FRBRalias id code effectiveTime setId versionNumber confidentialityCode "
+    "languageCode templateId typeId realmCode recordTarget author custodian legalAuthenticator authenticator informant "
+    "dataEnterer documentationOf componentOf entry subject metadata toc iref ttcol c link region participant relatedDocument "
+    "authorization informationRecipient inFulfillmentOf date area workgroup keyword seriesInfo speaker from distribution-code"
+)
+_PROSE_IGNORED = _PROSE_ABOUT | {"reference"}
+_PROSE: dict[str, Block] = {
+    **dict.fromkeys(_CLAUSES, _clause),
+    **dict.fromkeys(_PROSE_ABOUT, _nothing),
+    "title": lambda flow, element: _clause(flow, element) if children(element, "num", "heading") else iter(()),
+    "caption": _nothing,
+    "list": _items,
+    "blockList": _items,
+    **dict.fromkeys(
+        _names(
+            "p text t intro listIntroduction listWrapUp wrapUp chapeau continuation longTitle formula crossHeading preamble "
+            "postamble official-title action-date action-desc legis-type legis-num congress session current-chamber"
+        ),
+        _paragraph,
+    ),
+    **dict.fromkeys(("speech", "question", "answer"), _speech),
+    "references": _section("References"),
+    "reference": _cited,
+    "abstract": _section("Abstract"),
+    "table": _named_table,
+    "texttable": _columns,
+    "dl": _pairs,
+    **dict.fromkeys(("ul", "ol"), _manual_list),
+    **dict.fromkeys(("artwork", "sourcecode"), _listing),
+}
+_PROSE_INLINES: dict[str, Inline] = {
+    "authorialNote": _note,
+    "footnote": _note,
+    "eref": _address,
+    "br": lambda _flow, _element: "\n",
+    "eol": lambda _flow, _element: "\n",
+    "quote": lambda flow, element: f"“{flow.text(element)}”",
+    "remark": lambda flow, element: f"[{flow.text(element).strip('[]')}]",
 }
 
 FORMATS = (

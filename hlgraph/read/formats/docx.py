@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import is_title_line, title_line, with_turns
+from hlgraph.read.formats._blocks import is_title_line, only_title, title_line, with_turns
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import (
     ListNumbers,
@@ -62,7 +62,7 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     Parameters
     ----------
-    origin : the file; its stem is the title if neither the properties nor a paragraph of the style Title names one
+    origin : the file; its stem is the title if neither the properties nor the style Title nor the only heading of level 1 names one
     data : the bytes of the file
     options : ``max_bytes`` limits the unpacked size, and the text in characters
 
@@ -84,7 +84,11 @@ def read_docx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         raise ReadError(origin.uri, "is empty: its body holds no text")
     title, metadata = _properties(word)
     return Document(
-        origin.uri, with_turns(text), title or reader.title or clean_title(origin.stem), metadata, warnings=warnings
+        origin.uri,
+        with_turns(text),
+        title or reader.title or only_title(text) or clean_title(origin.stem),
+        metadata,
+        warnings=warnings,
     )
 
 

@@ -16,6 +16,20 @@ from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, decode, given_title, marked_encoding
 from hlgraph.read.formats._blocks import count_words, is_title_line, unsaid, unsaid_warning, with_turns
 from hlgraph.read.formats._format import FileFormat
+from hlgraph.read.formats._page import (
+    BOLD_STYLE,
+    MAY_ASK,
+    STRIPPED,
+    head_articles,
+    lead_parts,
+    list_items_of_word,
+    remove,
+    remove_asking,
+    show_fields,
+    shown_words,
+    sign_of,
+    write_styles,
+)
 from hlgraph.read.notation import MARKS, marked_facts, mathml, shifted, unmarked
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.tables import WIDEST, Cell, Grid
@@ -36,6 +50,7 @@ _MARKED = re.compile(r"^(?:#+ |\||- |\d+\. )", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\[\]])")
 _LONG_TAG = re.compile(r"<[a-zA-Z][^<]{65536,}")
 _ATTRIBUTE = re.compile(r"[\s/\"'][^\s\"'<>/=]+=")
+_FEWEST_BLOCKS = 5  # texts of a page that is not one line
 _SHORT = 250  # characters of a main part beside which the extraction looks by default
 _MOST_LOST = 0.2  # of the words of paragraphs, lists, tables and headings
 _MOST_LOST_OF_MAIN = 0.1
@@ -130,18 +145,20 @@ def main_text(
     _check_markup(origin, page)
     if not re.search("<html", page, re.IGNORECASE):
         page = f"<html><body>{page}</body></html>"  # trafilatura accepts whole pages only
-    extracted, text, lost, declared, facts = None, "", list[str](), "", list[tuple[str, str]]()
+    extracted, text, lost, declared, facts, first = None, "", list[str](), "", list[tuple[str, str]](), ""
     tree = load_html(page)
     if tree is not None:
         declared = str(tree.findtext(".//head/title") or "")
         facts = marked_facts(tree) if "<ix:" in page and not MARKS.search(page) else []
         for header in list(tree.iter("ix:header")):
-            _remove(header)
+            remove(header)
         is_plain = not is_whole and _is_plain(tree)
         if mark_quotes:
             _mark_quotes(tree)
         _free_lists(tree, is_plain=is_plain)
         _simplify(tree, produced)
+        tops = list(tree.iter("h1"))
+        first = clean_title(clean(shown_words(tops[0]))).replace(_EMPTY, "") if len(tops) == 1 else ""
         main = next((part for find in BODY_XPATH for part in find(tree) if _shown(part)), None)
         if is_whole or main is None or _is_one_of_many(main):
             _make_article(tree)
@@ -149,15 +166,17 @@ def main_text(
         if is_whole:
             _keep_all(tree)
         extracted, text, lost = _extracted(tree)
-        main = _main_part(tree, is_plain=is_plain) if lost and not is_whole else None
-        if main is not None and _loses_much(_content(main), text):
+        is_flat = "\n" not in text and len(_content(tree)) >= _FEWEST_BLOCKS and not _loses_much(_content(tree), text)
+        main = _main_part(tree, is_plain=is_plain or is_flat) if (lost or is_flat) and not is_whole else None
+        if main is not None and (is_flat or _loses_much(_content(main), text)):
             least = _shown(main) / 2
             for part in list(main.iter("aside", "div", "nav", "ol", "section", "ul")):
                 if _AROUND.search(part.get("class", "")) and _shown(part) < least:
-                    _remove(part)
+                    remove(part)
             _make_article(main)
             _keep_all(main)
-            extracted, text, lost = _extracted(main)
+            second = _extracted(main)
+            extracted, text, lost = second if second[1] or not is_flat else (extracted, text, lost)
     text = _QUOTED.sub(r"\1>", text) if mark_quotes else with_turns(text)
     text, details = unmarked(text, facts)
     produced.add(text)
@@ -165,8 +184,9 @@ def main_text(
     warnings += unsaid_warning(shown, "beside the main text ", "; --format text reads them") if text else ()
     values = {name: clean(str(getattr(extracted, name, None) or "")) for name in _FIELDS}
     values["author"] = values["author"].partition(" · ")[0]  # "Ada Bell · Updated"
-    guess = clean_title(clean(str(extracted.title or ""))) if extracted else ""
-    title = _title(guess, given_title(clean_title(clean(declared))))
+    guess = given_title(clean_title(clean(str(extracted.title or "")))) if extracted else ""
+    title = _title(guess or first, given_title(clean_title(clean(declared))))
+    title = first if first and first in _TITLE_PARTS.split(clean_title(clean(declared)))[:-1] else title
     title = MARKS.sub("", title) if facts else title
     return Page(text, title, {name: value for name, value in values.items() if value}, warnings, details)
 
@@ -273,7 +293,6 @@ _CONTAINERS = ("aside", "center", "details", "dialog", "fieldset", "figure", "hg
 _LOOSE = ("article", "body", "div", "footer", "header", "main", "section")  # may hold text beside blocks
 _STRUCK = re.compile(r"line-through")
 _BLOCKS = frozenset(["p", "div", "ul", "ol", "dl", "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "blockquote"])
-_STRIPPED = "stripped"
 _EMPTY = "\u2063"  # in an empty label: the extraction drops a header without text
 _KNOWN_TAG = re.compile(r"[a-z][a-z0-9]*")
 
@@ -285,19 +304,22 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     entry of a definition list is one item with its term.
     """
     for element in tree.xpath(_CONTROLS):
-        _remove(element)
+        remove(element)
     for element in tree.xpath(
         "//li[not(.//h2 or .//h3 or .//h4)]//br[not(ancestor::pre)] | "
         + " | ".join(f"//h{level}//br" for level in range(1, 7))
     ):
         is_named = element.getparent().tag == "li" and _is_name(element.getprevious(), element)
-        element.text, element.tag = ": " if is_named else " ", _STRIPPED  # the lines of a heading or an item are one
+        element.text, element.tag = ": " if is_named else " ", STRIPPED  # the lines of a heading or an item are one
+    write_styles(tree)
+    show_fields(tree)
+    lead_parts(tree)
     _head_messages(tree)
     _show_plainly(tree)
     _without_signs(tree)
     _reshape(tree)
     _mend_lines(tree)
-    _list_items_of_word(tree)
+    list_items_of_word(tree)
     _move_notes(tree)
     _head_boxes(tree)
     for entry in tree.iter("li"):
@@ -333,40 +355,6 @@ _CONTROLS = " | ".join(  # for editors and readers, beside headings and referenc
 )
 
 
-_IN_LIST = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
-_BULLET = "*[contains(@style, 'mso-list:Ignore') or contains(@style, 'mso-list: Ignore')]"
-
-
-def _list_items_of_word(tree: HtmlElement) -> None:
-    """Make lists of the paragraphs that a page saved by Word shows as items, in place; the drawn number of a heading stays."""
-    for paragraph in list(tree.iter("p")):
-        level = _IN_LIST.search(str(paragraph.get("style", "")))
-        is_filtered = str(paragraph.get("class", "")).startswith("MsoListParagraph")
-        drawn = paragraph.xpath(f".//{_BULLET}[not(ancestor::{_BULLET})]") if level else []
-        drawn = paragraph.xpath("./span[1][contains(.//span/@style, '7.0pt')]") if is_filtered and not level else drawn
-        if not drawn:
-            continue
-        is_number = any(sign.isdigit() for sign in _words(drawn[0]))
-        for each in drawn:
-            _remove(each)
-        above = paragraph.getprevious()
-        kind = "ol" if is_number else "ul"
-        place = above if above is not None and above.get("class") == _STRIPPED else None
-        if place is None:
-            place = paragraph.makeelement(kind, {"class": _STRIPPED})
-            paragraph.addprevious(place)
-        for _ in range(int(level[1]) - 1 if level else 0):
-            if not len(place):
-                break
-            inner = place[-1].find("ul") if place[-1].find("ul") is not None else place[-1].find("ol")
-            if inner is None:
-                inner = place.makeelement(kind)
-                place[-1].append(inner)
-            place = inner
-        paragraph.tag, paragraph.tail = "li", None
-        place.append(paragraph)
-
-
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
@@ -384,10 +372,10 @@ def _head_boxes(tree: HtmlElement) -> None:
         is_first = first is heading or heading in first.iterancestors()
         if not is_first or {box, box.getparent()}.intersection(before.iterancestors()) != {box.getparent()}:
             continue
-        after = next((each for each in box.itersiblings() if isinstance(each.tag, str) and _words(each)), None)
+        after = next((each for each in box.itersiblings() if isinstance(each.tag, str) and shown_words(each)), None)
         if after is not None and after.tag in _FLOW:
             heading.tag, above = "p", before
-            text = _words(heading).rstrip(" :")
+            text = shown_words(heading).rstrip(" :")
             del heading[:]
             heading.text = text if text[-1:] in "?!." else f"{text}:"
 
@@ -397,11 +385,11 @@ def _head_messages(tree: HtmlElement) -> None:
     name = ""
     for date in tree.xpath("//div[contains(@class, 'message')]/div/div[@title and contains(@class, 'date')]"):
         for own in date.getparent().xpath("./div[@class='from_name' or contains(@class, 'reply_to')]"):
-            name = _words(own) if own.get("class") == "from_name" else name
-            _remove(own)
+            name = shown_words(own) if own.get("class") == "from_name" else name
+            remove(own)
         date.text = f"{name} {date.get('title')[:16]}"
         for picture in date.getparent().itersiblings("div", preceding=True):
-            _remove(picture)
+            remove(picture)
     for part in tree.iter("div") if name else ():
         part.attrib.clear()  # else one message is the main part
 
@@ -439,7 +427,9 @@ def _mend_lines(tree: HtmlElement) -> None:
     for part in shown:
         words = part.text_content().strip() if part.tag == "pre" and part.find(".//code") is None else ""
         before = part.getprevious() if words and "\n" not in words else None
-        if "\n" in words or (before is not None and _words(before).endswith(":") and not (before.tail or "").strip()):
+        if "\n" in words or (
+            before is not None and shown_words(before).endswith(":") and not (before.tail or "").strip()
+        ):
             part.text = f"\n{part.text or ''}"
             code = part.makeelement("code")
             code.text, part.text = part.text, None
@@ -451,18 +441,21 @@ def _without_signs(tree: HtmlElement) -> None:
     """Remove what leads through a page, in place: contents, rows of links in brackets, signs beside headings."""
     _without_contents(tree)
     for table in list(tree.iter("table")):
-        if _BRACKETED.fullmatch(_words(table)):  # where to go from here: "[Up] [Next]"
-            _remove(table)
+        if _BRACKETED.fullmatch(shown_words(table)):  # where to go from here: "[Up] [Next]"
+            remove(table)
     for link in filter(_leads_on, list(tree.iter("a"))):
-        _remove(link)
+        remove(link)
+    for part in list(tree.iter("a", "button", "div", "form", "legend", "p", "small", "span")):
+        if MAY_ASK.match(part.text or "") and next(part.iterancestors("body"), None) is not None:
+            remove_asking(part)
     for link in tree.xpath(" | ".join(f"//h{level}//a[@href]" for level in range(1, 7))):
-        if not any(map(str.isalnum, _words(link))) and not len(link):
-            _remove(link)  # a sign for readers who want the address of the heading
+        if not any(map(str.isalnum, shown_words(link))) and not len(link):
+            remove(link)  # a sign for readers who want the address of the heading
 
 
 def _leads_on(link: HtmlElement) -> bool:
     """Whether a link leads to the rest of a text, and is neither the end of a sentence nor a cell."""
-    if (link.tail or "").strip() or not _LEADS_ON.fullmatch(_words(link)):
+    if (link.tail or "").strip() or not _LEADS_ON.fullmatch(shown_words(link)):
         return False
     above, parent = link.getprevious(), link.getparent()
     before = (parent.text if above is None else above.tail) or ""
@@ -481,7 +474,7 @@ def _without_contents(tree: HtmlElement) -> None:
         box = entries
         while box.getparent().tag in ("div", "nav") and _shown(box.getparent()) <= _shown(box) + _HEADING:
             box = box.getparent()
-        _remove(box)
+        remove(box)
 
 
 def _shown(element: HtmlElement) -> int:
@@ -502,7 +495,7 @@ def _is_name(own: HtmlElement | None, following: HtmlElement) -> bool:
     is_alone = not f"{own.getparent().text or ''}{own.tail or ''}".strip()
     return (
         is_alone
-        and _words(own)[-1:] not in (*".:!?", "")
+        and shown_words(own)[-1:] not in (*".:!?", "")
         and bool((following.tail or "").strip() or len(own.getparent()) > 2)
     )
 
@@ -515,11 +508,11 @@ def _name_item(entry: HtmlElement) -> None:
     own = above[0] if above.tag == "p" and len(above) == 1 and not (above.text or "").strip() else above
     if own.tag not in ("b", "em", "strong") or (own.tail or "").strip() or (above.tail or "").strip():
         return
-    name = _words(own)
+    name = shown_words(own)
     if name and len(name) <= _LONGEST_NAME and name[-1] not in ".:!?":
         own.tail = ": "
         for each in {above, entry[1]} - {own}:
-            each.tag, each.text, each.tail = _STRIPPED, (each.text or "").lstrip(), None
+            each.tag, each.text, each.tail = STRIPPED, (each.text or "").lstrip(), None
 
 
 _LONGEST_NAME = 80
@@ -567,7 +560,7 @@ def _move_notes(tree: HtmlElement) -> None:
     own_links = {link for note in notes.values() for link in note.iter("a")}
     moved: dict[HtmlElement, list[HtmlElement]] = {}
     for link in [*tree.iter("a")]:
-        href, mark = str(link.get("href", "")), _words(link).strip("[]()")
+        href, mark = str(link.get("href", "")), shown_words(link).strip("[]()")
         if link in own_links or href[:1] != "#" or not 0 < len(mark) <= _LONGEST_MARK:
             continue
         note = notes.get(href[1:])
@@ -578,7 +571,7 @@ def _move_notes(tree: HtmlElement) -> None:
         link.tag = "span"  # many short links make a paragraph look like a menu
         if note.getparent() is not None:
             moved.setdefault(_block_of(link), []).append(note)
-            _remove(note)
+            remove(note)
             _mark(note, mark)
     for block, each in moved.items():
         for note in reversed(each):
@@ -590,7 +583,7 @@ def _is_back(link: HtmlElement | None, name: str, *, seen: HtmlElement, block: H
     if link is None or link is seen or link.get("href") != f"#{name}":
         return False
     there = next(link.iterancestors("p", "li", "td"), link)
-    return _words(block).startswith(_words(seen)) and not _words(there).startswith(_words(link))
+    return shown_words(block).startswith(shown_words(seen)) and not shown_words(there).startswith(shown_words(link))
 
 
 def _is_note(element: HtmlElement) -> bool:
@@ -601,7 +594,7 @@ def _is_note(element: HtmlElement) -> bool:
 def _mark(note: HtmlElement, mark: str) -> None:
     """Make a note a paragraph that begins with its mark in brackets, without links back to the reference."""
     for link in note.xpath(".//a[starts-with(@href, '#')]"):
-        _remove(link)
+        remove(link)
     note.tag = "div" if any(child.tag in _BLOCKS for child in note) else "p"
     note.attrib.clear()
     first = note
@@ -621,18 +614,6 @@ def _block_of(element: HtmlElement) -> HtmlElement:
     return element
 
 
-def _remove(element: HtmlElement) -> None:
-    """Remove an element and keep the text after it."""
-    parent, before = element.getparent(), element.getprevious()
-    if element.tail and element.tail.strip():
-        if before is None:
-            parent.text = (parent.text or "") + element.tail
-        else:
-            before.tail = (before.tail or "") + element.tail
-    element.tail = None
-    parent.remove(element)
-
-
 def _simplify_one(element: HtmlElement) -> None:
     tag = element.tag
     if tag == "button" and _opens(element) and not any(map(_is_outside, element.iterancestors())):
@@ -649,7 +630,7 @@ def _simplify_one(element: HtmlElement) -> None:
         text = _TEXT_OF[tag](element)
         del element[:]
         element.text = text
-        element.tag = _STRIPPED
+        element.tag = STRIPPED
     elif tag in _CONTAINERS or (
         any(each.tag in _HEADINGS for each in element.iter())
         if tag == "header"
@@ -663,14 +644,14 @@ def _simplify_one(element: HtmlElement) -> None:
     elif tag == "strike" or (is_free and _STRUCK.search(str(element.get("style", "")))):
         element.tag = "del"
     elif is_free:
-        element.tag = _STRIPPED
+        element.tag = STRIPPED
 
 
 def _opens(button: HtmlElement) -> bool:
     """Whether a button opens the part below it: it says so, or it is a question or of an accordion, with words below it."""
-    is_named = _words(button).endswith("?") or "accordion" in button.get("class", "")
+    is_named = shown_words(button).endswith("?") or "accordion" in button.get("class", "")
     part = next(button.itersiblings("div", "section"), None) if is_named else None
-    return bool(button.get("aria-expanded")) or (part is not None and bool(_words(part)))
+    return bool(button.get("aria-expanded")) or (part is not None and bool(shown_words(part)))
 
 
 def _is_outside(part: HtmlElement) -> bool:
@@ -718,7 +699,7 @@ def _free_lists(tree: HtmlElement, *, is_plain: bool) -> None:
     for entries in tree.iter("dl", "ol", "ul"):
         above = entries.getprevious()
         is_named = above is not None and (
-            above.tag in (("dt",) if entries.tag == "dl" else _HEADINGS) or _words(above).endswith(":")
+            above.tag in (("dt",) if entries.tag == "dl" else _HEADINGS) or shown_words(above).endswith(":")
         )
         around = [*entries.iterancestors()] if is_named else []
         is_inside = is_plain or any(each.tag in ("main", "article") or each.get("role") == "main" for each in around)
@@ -738,12 +719,12 @@ def _strip(parent: HtmlElement) -> None:
 
     All at once, since dropping one tag takes as long as its parent has text.
     """
-    if not any(child.tag == _STRIPPED for child in parent):
+    if not any(child.tag == STRIPPED for child in parent):
         return
     parts: list[Any] = [parent.text]  # elements, and the texts between them
     for child in parent:
         inner = (
-            [child.text, *(part for each in child for part in (each, each.tail))] if child.tag == _STRIPPED else [child]
+            [child.text, *(part for each in child for part in (each, each.tail))] if child.tag == STRIPPED else [child]
         )
         parts += [*inner, child.tail]
     del parent[:]
@@ -836,10 +817,6 @@ def _title(guess: str, declared: str) -> str:
     return guess if guess and (is_about or not declared) else declared
 
 
-def _words(element: HtmlElement) -> str:
-    return " ".join(element.text_content().split())
-
-
 def _formula(element: HtmlElement) -> str:
     """The text of a formula: its TeX source if it has that, else its symbols."""
     source = element.xpath(".//annotation[contains(@encoding, 'tex')]")
@@ -850,7 +827,7 @@ def _formula(element: HtmlElement) -> str:
 
 def _shifted(element: HtmlElement) -> str:
     """An exponent or index as characters of that kind. The mark of a note gets brackets."""
-    text = _words(element)
+    text = shown_words(element)
     if (text[:1] == "[" or element.xpath(".//a")) and text.strip("[]").isalnum():
         return f"[{text.strip('[]')}]"
     return shifted(text, is_raised=element.tag == "sup")
@@ -860,9 +837,9 @@ _TEXT_OF: dict[str, Callable[[HtmlElement], str]] = {
     "math": _formula,
     "sup": _shifted,
     "sub": _shifted,
-    "rt": lambda element: f"({_words(element)})",
+    "rt": lambda element: f"({shown_words(element)})",
     "rp": lambda _: "",
-    "q": lambda element: f"“{_words(element)}”",
+    "q": lambda element: f"“{shown_words(element)}”",
 }
 
 
@@ -875,11 +852,11 @@ def _join_terms(entries: HtmlElement) -> None:
             terms = list(parts)
             continue
         definitions = list(parts)
-        for part in [each for each in definitions if _words(each) or len(each)] or definitions[
+        for part in [each for each in definitions if shown_words(each) or len(each)] or definitions[
             :1
         ]:  # RFCs add empty ones
             if terms:
-                part.text = f"{', '.join(map(_words, terms)).rstrip(' :')}: {(part.text or '').lstrip()}"
+                part.text = f"{', '.join(map(shown_words, terms)).rstrip(' :')}: {(part.text or '').lstrip()}"
             items.append(part)
         terms = []
     del entries[:]
@@ -900,7 +877,7 @@ def _fill(table: HtmlElement, produced: Produced) -> None:
         produced.add_cells(len(cells) * max((sum(map(_narrowed, row)) for row in cells), default=0))
         return
     grid = Grid([list(map(_cell, row)) for row in cells], produced=produced)
-    captions = [*map(_words, table.iterchildren("caption")), *grid.captions]
+    captions = [*map(shown_words, table.iterchildren("caption")), *grid.captions]
     del table[:]
     table.text = None
     head = [builder.TR(*(builder.TH(text or _EMPTY) for text in grid.head))] if grid.rows else []
@@ -933,10 +910,13 @@ def _cell(element: HtmlElement) -> Cell:
     for block in element.iter("br", *_BLOCKS, "li"):
         block.text = f" {block.text or ''}"
         block.tail = f" {_EMPTY if block.tag == 'li' else ''}{block.tail or ''}"
-    text = ", ".join(filter(None, (part.strip() for part in _words(element).split(_EMPTY))))
+    text = ", ".join(filter(None, (part.strip() for part in shown_words(element).split(_EMPTY))))
     text = text or " ".join(map(str, element.xpath(_SHOWN_ALONE))).strip()
     return Cell(
-        text, _span(element, "colspan"), _span(element, "rowspan"), is_head=element.tag == "th" or _is_bold(element)
+        text,
+        _span(element, "colspan"),
+        _span(element, "rowspan"),
+        is_head=element.tag == "th" or "scope" in element.attrib,
     )
 
 
@@ -947,8 +927,6 @@ def _cell(element: HtmlElement) -> Cell:
 _LEVELS = 6
 _PARTS = ("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table")
 _LIST_LEVEL = re.compile(r"\blst-kix_[\w]*-(\d)\b")
-_BOLD_CLASS = re.compile(r"\.([\w-]{1,60})\s*\{[^{}]{0,2000}?font-weight:\s*(?:bold|[6-9]00)")
-_BOLD_STYLE = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
 
 
 def _reshape(tree: HtmlElement) -> None:
@@ -962,44 +940,48 @@ def _reshape(tree: HtmlElement) -> None:
                 each.tag = "div"
     for entries in list(tree.iter("ol", "ul")):
         _nest(entries)
-    bold = {name for style in tree.iter("style") for name in _BOLD_CLASS.findall(style.text or "")}
     level = 0
     for element in list(tree.iter("p", *_HEADINGS)):
         if element.tag == "p" and not level and {"MsoTitle", "title"} & {*str(element.get("class", "")).split()}:
             element.tag = "h1"
         if element.tag != "p":
             level = int(element.tag[1])
-        elif _is_bold_title(element, bold):
+        elif _is_bold_title(element):
             element.tag = f"h{min((level or 1) + 1, _LEVELS)}"
+    for cell in tree.iter("td"):
+        if _is_bold(cell):
+            cell.set("scope", "col")  # its spans go
+        elif (
+            len(cell) and not any(map(str.strip, cell.itertext())) and not any(map(str.strip, cell.xpath(_SHOWN_ALONE)))
+        ):
+            cell.text = sign_of(cell)
+    head_articles(tree)
 
 
-def _is_bold(element: HtmlElement, bold: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Whether all words of an element are in bold; ``bold`` are the names of classes whose text is."""
+def _is_bold(element: HtmlElement) -> bool:
+    """Whether all words of an element are in bold."""
     if not len(element) or (element.text or "").strip():
         return False
     return all(
-        not (each.tail or "").strip()
-        and (_marks_bold(each, bold) or not each.text_content().strip() or _is_bold(each, bold))
+        not (each.tail or "").strip() and (_marks_bold(each) or not each.text_content().strip() or _is_bold(each))
         for each in element
         if isinstance(each.tag, str)
     ) and bool(element.text_content().strip())
 
 
-def _marks_bold(element: HtmlElement, bold: set[str] | frozenset[str]) -> bool:
-    if element.tag in ("b", "strong"):
-        return True
-    is_styled = _BOLD_STYLE.search(str(element.get("style", ""))) is not None
-    return element.tag in ("font", "span") and (is_styled or not bold.isdisjoint(str(element.get("class", "")).split()))
+def _marks_bold(element: HtmlElement) -> bool:
+    is_styled = element.tag in ("font", "span") and BOLD_STYLE.search(str(element.get("style", "")))
+    return element.tag in ("b", "strong") or bool(is_styled)
 
 
-def _is_bold_title(paragraph: HtmlElement, bold: set[str]) -> bool:
+def _is_bold_title(paragraph: HtmlElement) -> bool:
     """Whether a paragraph in bold is a heading: it stands outside lists and tables, and a paragraph that is not bold follows."""
-    if not _is_bold(paragraph, bold) or not is_title_line(clean_title(paragraph.text_content())):
+    if not _is_bold(paragraph) or not is_title_line(clean_title(paragraph.text_content())):
         return False
     if next(paragraph.iterancestors("blockquote", "dd", "li", "td", "th"), None) is not None:
         return False
     following = next((each for each in paragraph.itersiblings() if isinstance(each.tag, str)), None)
-    return following is not None and following.tag not in _HEADINGS and not _is_bold(following, bold)
+    return following is not None and following.tag not in _HEADINGS and not _is_bold(following)
 
 
 def _own(table: HtmlElement) -> Iterator[HtmlElement]:
@@ -1024,7 +1006,9 @@ def _is_frame(table: HtmlElement) -> bool:
     if cells[0].tag == "th" and not _holds_parts(cells[0]):
         return False
     firsts = [next(iter(row), None) for row in _own(table) if row.tag == "tr" and len(row) > 1]
-    are_names = len(firsts) > 1 and all(each is not None and 0 < len(_words(each)) <= _LONGEST_NAME for each in firsts)
+    are_names = len(firsts) > 1 and all(
+        each is not None and 0 < len(shown_words(each)) <= _LONGEST_NAME for each in firsts
+    )
     is_listed = are_names and not any(_holds_parts(each) for each in firsts if each is not None)
     return not is_listed and any(_holds_parts(cell) for cell in cells)
 
@@ -1032,23 +1016,23 @@ def _is_frame(table: HtmlElement) -> bool:
 def _list_rows(table: HtmlElement) -> None:
     """Make a list of a table whose rows are the mark of an item and its text, in place; tables below each other are one list."""
     rows = [[each for each in row if each.tag in ("td", "th")] for row in _own(table) if row.tag == "tr"]
-    if not rows or not all(len(row) == 2 and _ITEM_MARK.fullmatch(_words(row[0])) for row in rows):
+    if not rows or not all(len(row) == 2 and _ITEM_MARK.fullmatch(shown_words(row[0])) for row in rows):
         return
     above = table.getprevious()
-    is_more = above is not None and above.tag == "ul" and above.get("class") == _STRIPPED
-    entries = above if is_more else table.makeelement("ul", {"class": _STRIPPED})
+    is_more = above is not None and above.tag == "ul" and above.get("class") == STRIPPED
+    entries = above if is_more else table.makeelement("ul", {"class": STRIPPED})
     if not is_more:
         table.addprevious(entries)
     for mark, entry in rows:
         first = entry
-        while not (first.text or "").strip() and len(first) and _words(first[0]):
+        while not (first.text or "").strip() and len(first) and shown_words(first[0]):
             first = first[0]
-        shown = f"{_words(mark)} " if any(map(str.isalnum, _words(mark))) else ""
+        shown = f"{shown_words(mark)} " if any(map(str.isalnum, shown_words(mark))) else ""
         first.text = f"{shown}{(first.text or '').lstrip()}"
         entry.tag, entry.tail = "li", None
         entry.attrib.clear()
         entries.append(entry)
-    _remove(table)
+    remove(table)
 
 
 _ITEM_MARK = re.compile(r"\(?(?:\d{1,3}|[a-z]{1,2}|[ivxl]{1,6})[.)]|[-•–—]")

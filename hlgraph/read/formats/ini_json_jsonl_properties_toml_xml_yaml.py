@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from itertools import chain, count
@@ -25,12 +24,12 @@ import msgspec
 import yaml
 
 from hlgraph.errors import ReadError
-from hlgraph.ids import checksum
 from hlgraph.read.bounds import MOST_CELLS, Produced, largest, refused
 from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, read_bounded
 from hlgraph.read.formats._blocks import Unread, heading, item
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.formats._xml import attribute, children, parsed, tag_of
+from hlgraph.read.formats.log_text import chat_of, dialogues, text_document
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import (
     Flaw,
@@ -186,9 +185,12 @@ def read_values(
     """
     whole = _whole(origin, stream, options, parse)
     is_json = len(whole.values) == 1 and not whole.are_settings and not options.mapping
-    if is_json and (chat := _chat(origin, whole.values[0], whole.warnings)) is not None:
-        yield chat
-        return
+    if is_json:
+        chat = chat_of(origin, whole.values[0], warnings=whole.warnings)
+        chats = [chat] if chat else dialogues(origin, whole.values[0], warnings=whole.warnings)
+        if chats:
+            yield from chats
+            return
     for number, value in enumerate(whole.values, 1):
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
         yield from _documents(
@@ -295,7 +297,7 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
     above = list(whole.comments)
     if isinstance(value, list) and value and not any(isinstance(entry, dict) for entry in value):
         items = [item(cell_text(entry)) for entry in value]
-        yield _text_document(origin, [*above, "\n".join(filter(None, items))], whole.warnings)
+        yield text_document(origin, [*above, "\n".join(filter(None, items))], warnings=whole.warnings)
         return
     if whole.are_settings and isinstance(value, list) and not _are_objects(value):
         value = {"": value}
@@ -311,34 +313,27 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
             for name, entry in value.items()
             if isinstance(entry, list) and _are_objects(entry) and any(len(each) > 1 for each in entry)
         ]
-        if len(lists) > 1 and not whole.are_settings:
+        if len(lists) != 1 and not whole.are_settings:
             with suppress(ReadError):  # too many cells: each value with its path
-                yield _text_document(
-                    origin, [*above, *_tables_of(value, lists, Produced(origin, 0, 0))], whole.warnings
-                )
-                return
+                tables = [*_tables_of(value, lists, Produced(origin, 0, 0))]
+                if len(tables) > 1:
+                    yield text_document(origin, [*above, *tables], warnings=whole.warnings)
+                    return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
-            yield _text_document(origin, above, whole.warnings)
+            yield text_document(origin, above, warnings=whole.warnings)
         else:
             yield from table_documents(
                 origin, pairs_of(value), head=["", ""], unit="value", warnings=whole.warnings, above=above
             )
     elif whole.are_settings and not isinstance(value, dict | list):
-        yield _text_document(origin, [*above, cell_text(value)], whole.warnings)
+        yield text_document(origin, [*above, cell_text(value)], warnings=whole.warnings)
     else:
         comments = {"comment": above} if above else {}
         table = _table(value, whole, mapping)
         names = value.items() if whole.are_settings and isinstance(value, dict) else ()
         name = next((name for name, entry in names if entry is _entries(value, mapping)), "")
         yield from records_of(origin, table, mapping=mapping, beside=comments | _beside(value, mapping), name=name)
-
-
-def _text_document(origin: Origin, blocks: Sequence[str], warnings: tuple[str, ...]) -> Document:
-    text = "\n\n".join(filter(None, blocks))
-    uri = origin.uri if origin.name else f"{origin.uri}#{checksum(text)[:16]}"
-    metadata = {"filename": origin.name} if origin.name else {}
-    return Document(uri, text, clean_title(origin.stem), metadata, warnings=warnings)
 
 
 def _names_alone(value: dict[str, object]) -> tuple[list[str], bool]:
@@ -405,54 +400,6 @@ def _json(origin: Origin, text: Text) -> _Values:
     except (msgspec.DecodeError, RecursionError) as error:
         mend = "if it holds one object per line, use --format jsonl"
         raise ReadError(origin.uri, f"is not JSON ({error})", mend) from error
-
-
-# The name of the writer, the time and the text of a message, as Telegram, Facebook and Slack export them.
-_SLACK = re.compile(r"<[@#!]?([^<>|\s]{1,500})(?:\|([^<>]{1,300}))?>")  # "<@U02>", "<https://example.org|the list>"
-_CHATS = (("from", "date", "text"), ("sender_name", "timestamp_ms", "content"), ("user", "ts", "text"))
-
-
-def _chat(origin: Origin, value: object, warnings: tuple[str, ...]) -> Document | None:
-    """The document of an exported chat, each message a paragraph with its time and its writer; None for anything else."""
-    about = value if isinstance(value, dict) else {}
-    messages = about.get("messages") if about else value
-    entries = [entry for entry in messages if isinstance(entry, dict)] if isinstance(messages, list) else []
-    names = next(
-        (each for each in _CHATS if sum(name in entry for entry in entries for name in each) > 2 * len(entries)), None
-    )
-    if names is None or (names[0] == "from" and not about):
-        return None
-    unread = Unread()
-    lines: list[tuple[str, str]] = []
-    profiles = [(str(entry.get("user")), entry.get("user_profile")) for entry in entries]
-    people = {
-        each: str(profile["real_name"])
-        for each, profile in profiles
-        if isinstance(profile, dict) and profile.get("real_name")
-    }
-    for entry in entries:
-        writer = people.get(str(entry.get(names[0]))) or entry.get(names[0]) or "?"
-        parts = entry.get(names[2]) or ""
-        parts = parts if isinstance(parts, list) else [parts]
-        text = cell_text("".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts))
-        text = _SLACK.sub(lambda mark: mark[2] or people.get(mark[1], mark[1]), text) if names[0] == "user" else text
-        if text:
-            when = _instant(str(entry.get(names[1]) or ""))
-            lines.append((when, f"[{when}] {cell_text(writer)}: {text}"))
-        else:
-            unread["message without text"] += 1
-    order = sorted(lines, key=lambda line: line[0]) if names[0] == "sender_name" else lines  # the newest stand first
-    document = _text_document(origin, [line for _, line in order], (*warnings, *unread.warnings()))
-    title = clean_title(cell_text(about.get("name") or about.get("title") or ""))
-    return replace(document, title=title or document.title) if lines else None
-
-
-def _instant(text: str) -> str:
-    """A time as people write it; seconds or milliseconds since 1970 are UTC."""
-    if re.fullmatch(r"\d{10,13}(?:\.\d+)?", text):
-        seconds = float(text) / (1_000 if len(text.partition(".")[0]) > 11 else 1)
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
-    return text.replace("T", " ")
 
 
 def _is_cube(value: object) -> bool:
@@ -890,9 +837,15 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
         It is damaged or too large.
     """
     data = read_bounded(origin, stream, limit=options.max_bytes)
+    from hlgraph.read.formats.dita_docbook_fb2_jats_tei import prose_documents
+
     root = parsed(origin, data, extra="xml")
     if tag_of(root) == "mediawiki":
         yield from _wiki_pages(origin, root, options)
+        return
+    documents = [*prose_documents(root, Produced(origin, len(data), options.max_bytes))]
+    if documents and not options.mapping:
+        yield from documents
         return
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
     remarks, unread = _Comments(), Unread(["encoded data"] * len(root.findall(".//*[@encoding='base64']")))
@@ -906,14 +859,11 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
         raise ReadError(origin.uri, "is empty: its elements hold no text")
     whole = _without_secrets(_Values((value,), remarks.loose, unread.warnings(), cell_value))
-    lists = [
-        name for name, entry in value.items() if isinstance(entry, list) and len(entry) > 1 and _are_objects(entry)
-    ]
     results: Iterator[Document | ReadFailure]
-    if outlines or len(lists) > 1:
-        tables = _tables_of(whole.values[0], lists, Produced(origin, len(data), options.max_bytes))
-        blocks = ["\n".join(outlines)] if outlines else [*tables]
-        results = iter([_text_document(origin, [*whole.comments, *blocks], whole.warnings)])
+    tables = _own_tables(whole.values[0], Produced(origin, len(data), options.max_bytes), is_deep=not options.mapping)
+    if outlines or tables:
+        blocks = ["\n".join(outlines)] if outlines else tables
+        results = iter([text_document(origin, [*whole.comments, *blocks], warnings=whole.warnings)])
     else:
         results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
     stem = clean_title(origin.stem)
@@ -928,6 +878,17 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
             yield replace(result, title=title)
         else:
             yield replace(result, metadata={**result.metadata, "feed": title}) if is_feed else result
+
+
+def _own_tables(value: Any, produced: Produced, *, is_deep: bool) -> list[str]:
+    """The tables of an XML file with several lists of objects, or with deeper ones, below its other values; else none."""
+    lists = [
+        name for name, entry in value.items() if isinstance(entry, list) and len(entry) > 1 and _are_objects(entry)
+    ]
+    tables: list[str] = []
+    with suppress(ReadError):  # too many cells: each value with its path
+        tables = [*_tables_of(value, lists, produced)] if len(lists) > 1 or (is_deep and not lists) else []
+    return tables if len(tables) > 1 else []
 
 
 def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator[Document | ReadFailure]:
@@ -972,7 +933,9 @@ def _value_of(element: Element) -> dict[str, object]:
     for child in () if has_words else inner:
         own: object = _value_of(child)
         own = own.get("", "") if isinstance(own, dict) and own.keys() <= {""} else own
-        name = "content" if tag_of(child) == "encoded" else tag_of(child)  # as feeds name the text of an entry
+        name = tag_of(child)
+        if name == "encoded":  # as feeds name the text of an entry; WordPress has an excerpt, too
+            name = "excerpt" if "excerpt" in str(child.tag) else "content"
         _add_option(value, name, own)
     for name in _ENTRIES if tag_of(element) in _FEEDS else ():
         if isinstance(value.get(name), dict):  # a feed with one entry has a list, too
@@ -981,19 +944,40 @@ def _value_of(element: Element) -> dict[str, object]:
 
 
 def _tables_of(value: Any, names: Collection[str], produced: Produced) -> Iterator[str]:
-    """The values of an object beside its lists of objects, then each of these as a table below its name."""
-    pairs = pairs_of({name: entry for name, entry in value.items() if name not in names})
+    """The values of an object beside its lists of objects, then each of these as a table below its name.
+
+    Without names, these are the lists of several objects inside of its objects.
+    """
+    lists: dict[str, list[Any]] = {name: value[name] for name in names}
+    rest = {name: entry for name, entry in value.items() if name not in names}
+    pairs = pairs_of(rest if names else _without_lists(rest, lists, ""))
     yield "\n\n".join(
         f"{row.columns['name']}: {cell_text(row.columns['value'])}"
         for row in pairs
         if isinstance(row, Row) and row.columns
     )
-    for name in names:
-        rows = [dict(numbered_leaves(entry)) for entry in value[name]]
+    for name, entries in lists.items():
+        rows = [dict(numbered_leaves(entry)) for entry in entries]
         labels = [*dict.fromkeys(label for row in rows for label in row)]
         produced.add_cells(len(labels) * len(rows))
         yield heading(name, 2)
         yield markdown_rows(labels, ([cell_text(row.get(label, "")) for label in labels] for row in rows))
+
+
+def _without_lists(value: dict[str, Any], lists: dict[str, list[Any]], path: str) -> dict[str, Any]:
+    """An object without the lists of several objects inside of it, which are added to the others by the names that lead there."""
+    rest: dict[str, Any] = {}
+    for name, entry in value.items():
+        way = f"{path} {name}".strip()
+        if isinstance(entry, dict) and way.count(" ") < _MOST_NAMED:
+            rest[name] = _without_lists(entry, lists, way)
+        elif (
+            isinstance(entry, list) and len(entry) > 1 and _are_objects(entry) and any(len(each) > 1 for each in entry)
+        ):
+            lists[way] = entry
+        else:
+            rest[name] = entry
+    return rest
 
 
 def _without_markup(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Readers of plain text, titled by its first lines or its file name, and of logs, whose entries are paragraphs.
+"""Readers of plain text, titled by its first lines or its file name, and of logs and exported chats, whose entries are paragraphs.
 
 An entry of a log is a line with the lines that go on with it, such as a traceback. Its instant and its level are details of its
 statements. Marks of Markdown and bars in it are escaped: an entry is no heading, no item and no row of a table.
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from hlgraph.errors import ReadError
+from hlgraph.ids import checksum
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import Origin, clean_title, decode
-from hlgraph.read.formats._blocks import with_turns
+from hlgraph.read.content import Origin, clean, clean_title, decode
+from hlgraph.read.formats._blocks import Unread, with_turns
 from hlgraph.read.formats._format import FileFormat
-from hlgraph.read.formats.markdown import with_definitions, with_drawn_tables
+from hlgraph.read.formats.ipynb_markdown import with_definitions, with_drawn_tables
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import cell_text, leaves
 from hlgraph.read.tables import table_markdown, tables_in
@@ -56,6 +58,15 @@ _PART = re.compile(r"\d|§|[A-Z][a-z]+ \d")
 _CLIPPING = re.compile(r"^(\S[^\n]*)\n- ([^\n|]*\|[^\n]*)\n\n?([^\n]*)\n={10}$\n?", re.MULTILINE)  # of a Kindle
 _SECTION = re.compile(r"^([A-Z][A-Z /-]{2,59})$(?=\n[ \t]+\S)", re.MULTILINE)  # of a printed manual page: "OPTIONS"
 _FEWEST_SECTIONS = 3
+_OUTLINE = re.compile(
+    r"([^\n]{0,200}?)[ \t]*-\*-[ \t]*(?:mode:[ \t]*)?outline;?[ \t]*-\*-[^\n]{0,200}\n", re.IGNORECASE
+)
+_STARS = re.compile(r"^(\*{1,5})(?= \S)", re.MULTILINE)  # of the headings of an outline of Emacs, such as NEWS of GNU
+_CHAPTER = re.compile(  # alone between blank lines, with the line of its name: "CHAPTER II."
+    r"(?<=\n\n)((?:CHAPTER|Chapter|BOOK|Book|PART|Part|ACT|LETTER) (?:[IVXLC]+|\d{1,3})\.?)(?:\n(\S[^\n]{0,79}))?(?=\n\n)"
+)
+_BOOK = re.compile(r"The Project Gutenberg eBook.{0,3000}?\nTitle: ([^\n]{1,300})", re.DOTALL)
+_SENT_OUT = ("for immediate release", "press release", "news release")
 _HEAD = 400  # characters of a line that are searched for its instant and its level
 _LEAST_STARTS = 0.1  # share of the lines that begin at the margin
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "datetime", "date", "asctime", "eventTime")
@@ -88,11 +99,14 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     text, warnings = decode(origin, data, encoding=options.encoding)
     text, count = _CLIPPING.subn(r"## \1\n\n\3 (\2)\n\n", text)
     text = f"# {clean_title(origin.stem)}\n\n{text}" if count else text
+    if outline := _OUTLINE.match(text):
+        text = f"# {outline[1] or clean_title(origin.stem)}\n{_STARS.sub(_outlined, text[outline.end() :])}"
     if "\u200e[" in text:  # marks of direction in a chat of WhatsApp
         text = text.replace("\u200e", "")
     text = _with_aligned_tables(with_drawn_tables(_with_bullets(_without_pages(text))))
     text = with_turns(with_definitions(text))
     title = _title(text) or clean_title(origin.stem)
+    text = _CHAPTER.sub(lambda part: f"## {part[1]}{f' {part[2]}' if part[2] else ''}", text)
     names = _SECTION.findall(text)
     if len(names) == len({*names}) >= _FEWEST_SECTIONS:  # the speakers of a play come again
         text = _SECTION.sub(r"## \1\n", text)
@@ -170,12 +184,21 @@ def _with_bullets(text: str) -> str:
     return _O.sub(lambda match: f"{match[1]}•" if match[1] in marked else match[0], text)
 
 
+def _outlined(stars: re.Match[str]) -> str:
+    return "#" * (len(stars[1]) + 1)
+
+
 def _title(text: str) -> str:
     """The heading or the centred line above the first sentence, or the first line in capitals or above indented text."""
     text = text[: _BEGINNING if not text.startswith("---") else 0]  # no front matter
+    if book := _BOOK.match(text):
+        return clean_title(book[1])
     title, above = "", 0
     for number, block in enumerate(blocks(text)):
         column = block.start - 1 - text.rfind("\n", 0, block.start)
+        shown = text[block.start : block.end]
+        if number == 1 and title.casefold() in _SENT_OUT and block.kind is BlockKind.PROSE and shown[-1] not in ".:":
+            return clean_title(shown) if len(shown) <= _LONGEST_TITLE else ""
         if (
             title
             and (block.is_loose or column >= _CENTRED)
@@ -185,9 +208,9 @@ def _title(text: str) -> str:
         if number == 1 and block.is_loose and title.isupper() and " " in title and title[0].isalpha():
             return title
         if block.kind is BlockKind.HEADING:
-            is_part = text[block.start : block.end] == block.title and _PART.match(block.title)  # "1. Deposit"
+            is_part = shown == block.title and _PART.match(block.title)  # "1. Deposit"
             return "" if is_part else clean_title(plain(block.title))
-        title, above = clean_title(text[block.start : block.end]), column
+        title, above = clean_title(shown), column
         if number > _MOST_ABOVE or title[-1] == ".":
             break
         if block.kind is not BlockKind.PROSE or title[-1] in ":;,!" or len(title) > _LONGEST_TITLE:
@@ -319,6 +342,140 @@ def _when(value: object) -> str:
         seconds = value / 1000 if value > 1e11 else value
         return _canonical(datetime.fromtimestamp(seconds, UTC).isoformat()) if 1e9 <= seconds < 4e9 else ""
     return ""
+
+
+# Exported chats.
+
+
+def text_document(origin: Origin, blocks: Sequence[str], *, warnings: tuple[str, ...]) -> Document:
+    """A document of blocks, titled by its file name; without a file its content names it.
+
+    Parameters
+    ----------
+    origin : the file
+    blocks : its paragraphs, as Markdown
+    warnings : about what was not read
+    """
+    text = "\n\n".join(filter(None, blocks))
+    uri = origin.uri if origin.name else f"{origin.uri}#{checksum(text)[:16]}"
+    metadata = {"filename": origin.name} if origin.name else {}
+    return Document(uri, text, clean_title(origin.stem), metadata, warnings=warnings)
+
+
+# The name of the writer, the time and the text of a message, as Telegram, Facebook and Slack export them.
+_SLACK = re.compile(r"<[@#!]?([^<>|\s]{1,500})(?:\|([^<>]{1,300}))?>")  # "<@U02>", "<https://example.org|the list>"
+_CHATS = (("from", "date", "text"), ("sender_name", "timestamp_ms", "content"), ("user", "ts", "text"))
+
+
+def chat_of(origin: Origin, value: object, *, warnings: tuple[str, ...]) -> Document | None:
+    """The document of an exported chat, each message a paragraph with its time and its writer; None for anything else.
+
+    Parameters
+    ----------
+    origin : the file
+    value : its JSON
+    warnings : about what was not read
+    """
+    about = value if isinstance(value, dict) else {}
+    messages = about.get("messages") if about else value
+    entries = [entry for entry in messages if isinstance(entry, dict)] if isinstance(messages, list) else []
+    names = next(
+        (each for each in _CHATS if sum(name in entry for entry in entries for name in each) > 2 * len(entries)), None
+    )
+    if names is None or (names[0] == "from" and not about):
+        return None
+    unread = Unread()
+    lines: list[tuple[str, str]] = []
+    profiles = [(str(entry.get("user")), entry.get("user_profile")) for entry in entries]
+    people = {
+        each: str(profile["real_name"])
+        for each, profile in profiles
+        if isinstance(profile, dict) and profile.get("real_name")
+    }
+    for entry in entries:
+        writer = people.get(str(entry.get(names[0]))) or entry.get(names[0]) or "?"
+        parts = entry.get(names[2]) or ""
+        parts = parts if isinstance(parts, list) else [parts]
+        text = cell_text("".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in parts))
+        text = _SLACK.sub(lambda mark: mark[2] or people.get(mark[1], mark[1]), text) if names[0] == "user" else text
+        if names[0] == "sender_name":  # Facebook writes the bytes of UTF-8 as characters
+            text, writer = _rejoined(text), _rejoined(str(writer))
+        if text:
+            when = _written_at(str(entry.get(names[1]) or ""))
+            lines.append((when, f"[{when}] {cell_text(writer)}: {text}"))
+        else:
+            unread["message without text"] += 1
+    order = sorted(lines, key=lambda line: line[0]) if names[0] == "sender_name" else lines  # the newest stand first
+    document = text_document(origin, [line for _, line in order], warnings=(*warnings, *unread.warnings()))
+    title = clean_title(_rejoined(cell_text(about.get("name") or about.get("title") or "")))
+    return replace(document, title=title or document.title) if lines else None
+
+
+def _rejoined(text: str) -> str:
+    """The text whose characters are bytes of UTF-8; any other text as it is."""
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text
+
+
+def dialogues(origin: Origin, value: object, *, warnings: tuple[str, ...]) -> list[Document]:
+    """The conversations that a service of a chat model exported, each a document of paragraphs with writers and times; else none.
+
+    Parameters
+    ----------
+    origin : the file
+    value : its JSON
+    warnings : about what was not read
+    """
+    entries = value if isinstance(value, list) else [value]
+    if not all(
+        isinstance(entry, dict) and any(isinstance(entry.get(name), dict | list) for name in _HOLDERS)
+        for entry in entries
+    ):
+        return []
+    documents: list[Document] = []
+    for number, entry in enumerate(entries, 1):
+        blocks = [f"[{when}] {who.capitalize()}: {text}" for who, when, text in _said(entry)]
+        document = text_document(origin, blocks, warnings=warnings)
+        title = clean_title(cell_text(entry.get("title") or entry.get("name") or "")) or document.title
+        uri = f"{origin.uri}#{number}" if isinstance(value, list) else document.uri
+        documents += [replace(document, title=title, uri=uri)] if blocks else []
+    return documents
+
+
+def _said(entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Who wrote each message of a conversation, when, and what: the branch that is shown, without those of tools."""
+    nodes, seen = entry.get("mapping"), list[Any]()
+    if isinstance(nodes, dict):
+        node = nodes.get(str(entry.get("current_node")))
+        while isinstance(node, dict) and len(seen) < len(nodes):
+            seen.append(node.get("message"))
+            node = nodes.get(str(node.get("parent")))
+    else:
+        seen = [*entry["chat_messages"]][::-1]
+    for message in reversed(seen):
+        if isinstance(message, dict):
+            author, content = message.get("author"), message.get("content")
+            who = author.get("role") if isinstance(author, dict) else message.get("sender")
+            parts = content.get("parts") if isinstance(content, dict) else content
+            parts = parts if isinstance(parts, list) and parts else [message.get("text")]
+            texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+            text = clean("\n\n".join(part for part in texts if isinstance(part, str))).strip()
+            if text and who in _SPEAKERS:
+                yield who, _written_at(str(message.get("create_time") or message.get("created_at") or "?")), text
+
+
+_HOLDERS = ("mapping", "chat_messages")
+_SPEAKERS = ("assistant", "human", "user")
+
+
+def _written_at(text: str) -> str:
+    """A time as people write it; seconds or milliseconds since 1970 are UTC."""
+    if re.fullmatch(r"\d{10,13}(?:\.\d+)?", text):
+        seconds = float(text) / (1_000 if len(text.partition(".")[0]) > 11 else 1)
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+    return text.replace("T", " ")
 
 
 FORMATS = (

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, slides
+from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, sheet_markdown, slides
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.tables import Cell, Grid, sheet_markdown
+from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:

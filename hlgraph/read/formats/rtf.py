@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, replace
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, joined_items, title_line
+from hlgraph.read.formats._blocks import (
+    Unread,
+    document_of,
+    heading,
+    is_title_line,
+    joined_items,
+    only_title,
+    title_line,
+)
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import list_item
 from hlgraph.read.options import ReadOptions
@@ -119,7 +127,7 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
 
     Parameters
     ----------
-    origin : the file; its stem is the title if its properties name none
+    origin : the file; its stem is the title if neither its properties nor the only heading of level 1 name one
     data : its bytes
     options : options with the size limit
 
@@ -152,7 +160,7 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return document_of(
         produced,
         joined_items(blocks),
-        title=given_title(reader.value("title")),
+        title=given_title(reader.value("title")) or only_title("\n".join(blocks)),
         metadata=metadata,
         warnings=unread.warnings(),
     )

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
+from hlgraph.read.formats._blocks import sheet_markdown
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.print_order import is_page_word
 from hlgraph.read.rows import Flaw, Row, Table, shown
 from hlgraph.read.tables import Cell as GridCell
-from hlgraph.read.tables import sheet_markdown
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:

@@ -916,3 +916,58 @@ def test_ticked_answers_below_a_question_answer_it() -> None:
 def test_code_below_a_table_is_not_led_by_what_leads_the_table() -> None:
     text = "Output:\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nrun it\n```"
     assert texts(text)[-1] == "run it"
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize("lead", ["Subsection (1) does not apply to—", "(2) Subsection (1) does not apply to—"])
+def test_an_item_carries_a_lead_in_that_ends_in_a_dash_as_in_laws(lead: str, between: str) -> None:
+    said = texts(f"{lead}{between}(a) rafts; or{between}(b) tugs.\n\nBoats pay.")
+    lead = lead.removeprefix("(2) ")
+    assert said == [f"{lead} rafts; or", f"{lead} tugs.", "Boats pay."]
+
+
+def test_the_number_of_a_paragraph_is_no_sentence_also_behind_a_sign_of_markdown() -> None:
+    text = "1\\. The Act applies. It is law.\n\n12\\) Boats pay."
+    assert texts(text) == ["1. The Act applies.", "It is law.", "12) Boats pay."]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_answers_to_choose_from_have_their_question_and_lead_no_other_one(between: str) -> None:
+    text = between.join(
+        [
+            "1. Which gas?",
+            "A. Butane",
+            "B. Chlorine",
+            "C. Air\n",
+            "2. When?",
+            "A. By day",
+            "B. At night\n",
+            "A. Bell wrote it.",
+        ]
+    )
+    said = texts(text)
+    assert said[:5] == [
+        "Which gas? A. Butane",
+        "Which gas? B. Chlorine",
+        "Which gas? C. Air",
+        "When? A. By day",
+        "When? B. At night",
+    ]
+    assert said[-1].endswith("A. Bell wrote it.")
+    assert not said[-1].startswith("When")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Noteworthy changes in release 1.12 (2022-04-07) [stable]",
+        "What's new in Python 3.12",
+        "Changes in 2.0.1",
+        "News for 1.4",
+    ],
+)
+def test_a_heading_that_names_the_changes_of_a_version_stands_before_them(name: str) -> None:
+    said = texts(
+        f"# NEWS\n\n## {name}\n\n### Bug fixes\n\nIt stops at night.\n\n## News of the harbour\n\n### Boats\n\nOne sank."
+    )
+    assert said == [f"{name}, Bug fixes: It stops at night.", "Boats: One sank."]

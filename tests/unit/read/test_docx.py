@@ -597,3 +597,20 @@ def test_items_in_a_cell_stay_apart(tmp_path: Path) -> None:
         table.cell(1, 1).add_paragraph(text, style="List Bullet")
     table.cell(1, 1).add_paragraph("Keep it dry.")
     assert "| Box | two keys, one lamp; a rope Keep it dry. |" in text_of(tmp_path / "a.docx", word)
+
+
+@pytest.mark.parametrize(
+    ("headings", "title"), [("1 2 2", "Part 1"), ("1 1", "a"), ("2 1", "a"), ("2 2", "a"), ("", "a")]
+)
+def test_the_only_heading_of_level_1_titles_a_file_without_another_title(
+    headings: str, title: str, tmp_path: Path
+) -> None:
+    word = docx.Document()
+    word.add_paragraph("It runs.")
+    for number, level in enumerate(headings.split(), 1):
+        word.add_heading(f"Part {number}", int(level))
+        word.add_paragraph("It runs.")
+    word.save(str(tmp_path / "a.docx"))
+    [found] = read([str(tmp_path / "a.docx")])
+    assert isinstance(found, Document)
+    assert found.title == title

@@ -10,7 +10,7 @@ from hlgraph.errors import InputError, ReadError, UnknownNameError
 from hlgraph.extract.local._units import units
 from hlgraph.read import FORMATS, ReadFailure, ReadOptions, read
 from hlgraph.read.formats import SUFFIXES
-from hlgraph.read.formats.markdown import with_drawn_tables
+from hlgraph.read.formats.ipynb_markdown import with_drawn_tables
 from hlgraph.records import Document
 
 
@@ -624,3 +624,51 @@ def test_sections_of_a_printed_manual_page_are_headings(tmp_path: Path) -> None:
     play = "ADA\n   Who is there?\n\nBOB\n   Nay, answer me.\n\nADA\n   Long live the king!\n"
     for kept in (letter, play):
         assert document(given(tmp_path / "a.txt", kept.encode())).text == kept
+
+
+BOOK = """The Project Gutenberg eBook of The Lamp, by Ilse Tarn
+
+Title: The Lamp of Sarn
+
+Author: Ilse Tarn
+
+ CHAPTER I. The Keeper
+ CHAPTER II. The Storm
+
+
+CHAPTER I.
+The Keeper
+
+He did not fear the sea.
+
+
+CHAPTER II.
+
+The lamp went out.
+"""
+
+
+def test_a_book_and_a_press_release_have_their_titles_and_chapters_are_headings(tmp_path: Path) -> None:
+    book = document(given(tmp_path / "a.txt", BOOK.encode()))
+    assert book.title == "The Lamp of Sarn"
+    assert "\n## CHAPTER I. The Keeper\n\nHe did" in book.text
+    assert "\n## CHAPTER II.\n\nThe lamp" in book.text
+    assert " CHAPTER I. The Keeper\n CHAPTER II. The Storm\n" in book.text
+    for name, title in (
+        ("FOR IMMEDIATE RELEASE", "Brenk Opens a Foundry"),
+        ("Press release", "Brenk Opens a Foundry"),
+    ):
+        text = f"{name}\n\nBrenk Opens a Foundry\n\nTOLK, 5 March 2024 - Brenk opened a foundry.\n"
+        assert document(given(tmp_path / "b.txt", text.encode())).title == title
+    text = "PRESS RELEASE\n\nTOLK, 5 March 2024 - Brenk opened a foundry.\n"
+    assert document(given(tmp_path / "b.txt", text.encode())).title == "PRESS RELEASE"
+
+
+def test_stars_are_headings_in_an_outline_of_emacs_and_items_elsewhere(tmp_path: Path) -> None:
+    text = "{}\n\n* Noteworthy changes in release 1.12\n\n** Bug fixes\n\n  It stops *now*.\n"
+    news = document(given(tmp_path / "NEWS", text.format("GNU gzip NEWS   -*- outline -*-").encode()))
+    assert (news.title, news.text.split("\n\n")[:3]) == (
+        "GNU gzip NEWS",
+        ["# GNU gzip NEWS", "## Noteworthy changes in release 1.12", "### Bug fixes"],
+    )
+    assert "\n* Noteworthy" in document(given(tmp_path / "b.txt", text.format("GNU gzip NEWS").encode())).text

@@ -4,7 +4,8 @@ import pytest
 
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
-from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, sheet_markdown, side_by_side
+from hlgraph.read.formats._blocks import sheet_markdown, side_by_side
+from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, table_markdown
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -314,3 +315,54 @@ def test_notes_beside_each_other_are_no_name_and_value() -> None:
         == "All prices include the tax of 20 %\n\nTel. 0664"
     )
     assert "| Sum of all | 40 |" in grid("Sum of all | 40").markdown()
+
+
+def test_the_first_marked_section_of_pairs_is_no_caption_and_sections_are_part_of_names() -> None:
+    def pair(name: str, value: str) -> list[Cell]:
+        return [Cell(name, is_head=True), Cell(value)]
+
+    def section(name: str) -> list[Cell]:
+        return [Cell(name, width=2, is_head=True)]
+
+    rows = [
+        section("Sarn"),
+        section("Place"),
+        pair("Land", "Norlys"),
+        section("Size"),
+        pair("Length", "112 km"),
+        pair("Mouth", "Bay"),
+    ]
+    table = Grid(rows, produced=Produced(Origin("file:///a"), 1, 10_000))
+    assert table.captions == ["Sarn"]
+    assert table.rows == [["Place: Land", "Norlys"], ["Size: Length", "112 km"], ["Size: Mouth", "Bay"]]
+    alone = Grid(rows[1:3], produced=Produced(Origin("file:///a"), 1, 10_000))
+    assert (alone.captions, alone.rows) == (["Place"], [["Land", "Norlys"]])
+
+
+def test_pairs_of_words_stand_in_the_table_of_the_values_beside_them_and_name_no_column() -> None:
+    lines = [
+        "Electrical",
+        "Voltage    12 V DC",
+        "Current    4.5 A",
+        "Mechanical",
+        "Weight     2.1 kg",
+        "Pressure   max. 6 bar",
+    ]
+    table = aligned_table(lines, 2)
+    assert table is not None
+    assert table_markdown(table).split("\n")[2:] == [
+        "| Electrical: Voltage | 12 V DC |",
+        "| Electrical: Current | 4.5 A |",
+        "| Mechanical: Weight | 2.1 kg |",
+        "| Mechanical: Pressure | max. 6 bar |",
+    ]
+
+
+@pytest.mark.parametrize(
+    "above", [["        Note       2023     2022"], ["                   2023     2022", "        Note"]]
+)
+def test_units_and_years_name_the_columns_that_end_where_they_do(above: list[str]) -> None:
+    rows = ["Revenue     3     412.5    398.1", "Costs       4   (310.2)  (301.7)"]
+    table = aligned_table([*above, "                     £m       £m", *rows], len(above) + 1)
+    assert table is not None
+    assert table.head == ["", "Note", "2023 £m", "2022 £m"]

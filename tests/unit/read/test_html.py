@@ -9,6 +9,7 @@ from growth import assert_linear
 from hlgraph.chunk import ContentDefinedChunker
 from hlgraph.errors import ReadError
 from hlgraph.extract import LocalExtractor
+from hlgraph.extract.local._units import units
 from hlgraph.persist.assemble import Extracted, assemble
 from hlgraph.persist.compare import compare, plan_chunks
 from hlgraph.read import ReadFailure, ReadOptions, read
@@ -823,3 +824,151 @@ def test_messages_of_one_class_stand_in_their_order(tmp_path: Path) -> None:
     assert isinstance(found, Document)
     lines = [line for at in range(3) for line in (f"Ada at {at}", f"The race {at} is in Sarn.")]
     assert found.text.split("\n\n") == ["Boat club of Sarn", *lines]
+
+
+def test_style_sheets_strike_out_words_and_mark_headers(tmp_path: Path) -> None:
+    sheet = "<style>.c1{font-weight:700}.c3{text-decoration:line-through}.a .c4{text-decoration:line-through}</style>"
+    rows = "".join(
+        f"<tr>{''.join(f'<td><p><span class={kind}>{text}</span></p></td>' for text in row)}</tr>"
+        for kind, row in (("c1", ("Task", "Owner")), ("c2", ("Order seals", "Ben")))
+    )
+    words = "<p>The pump is <span class='c2 c3'>sold</span> <span class=c4>kept</span> by the club.</p>"
+    found = only(tmp_path / "a.html", f"<html><head>{sheet}</head><body>{words}<table>{rows}</table></body></html>")
+    assert isinstance(found, Document)
+    assert "The pump is ~~sold~~ kept by the club." in found.text
+    assert "| Task | Owner | \n|---|---|\n| Order seals | Ben |" in found.text
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("<i class='fa fa-times'></i>", "✗"),
+        ("<svg class='icon icon-check-circle'></svg>", "✓"),
+        ("<span class='bi bi-x'></span>", "✗"),
+        ("<svg><use href='#icon-check'></use></svg>", "✓"),
+        ("<img src='/img/no.png' alt=''>", "✗"),
+        ("<i class='fa fa-check'></i><i class='fa fa-times'></i>", ""),
+        ("<span class='no-wrap checkered'></span>", ""),
+        ("<i class='fa fa-times'></i> not yet", "not yet"),
+        ("<input type=checkbox checked>", "[x]"),
+        ("<input type='checkbox'>", "[ ]"),
+    ],
+)
+def test_a_picture_alone_in_a_cell_says_yes_or_no(cell: str, text: str, tmp_path: Path) -> None:
+    rows = f"<tr><th></th><th>Free</th></tr><tr><th>Backups</th><td>{cell}</td></tr><tr><th>Users</th><td>3</td></tr>"
+    found = only(tmp_path / "a.html", f"<main><h1>Plans</h1><p>{PARAGRAPH}</p><table>{rows}</table></main>")
+    assert isinstance(found, Document)
+    assert f"| Backups | {text} |" in found.text or (not text and "Backups" in found.text)
+    assert "| Users | 3 |" in found.text
+
+
+def test_fields_of_a_form_say_what_is_chosen(tmp_path: Path) -> None:
+    fields = (
+        "<label for=n>Name</label><input id=n value='Ada Falk'><br><label>Boat <select><option>Sail<option selected>Motor</select>"
+        "</label><br><label><input type=checkbox checked> Insured</label><br><label><input type=checkbox> Lives aboard</label><br>"
+        "<label for=r>Remarks</label><textarea id=r>No mast.</textarea><input type=hidden value=t0ken><input value='Search'>"
+        "<input class=menu-toggle type=checkbox id=m><label for=m>Menu</label>"
+    )
+    items = "<ul><li><input type=checkbox disabled checked> Order seals</li><li><input type=checkbox disabled> Pay</li></ul>"
+    found = only(tmp_path / "a.html", f"<main><p>{PARAGRAPH}</p>{items}<form>{fields}</form></main>")
+    assert isinstance(found, Document)
+    for line in (
+        "- [x] Order seals",
+        "- [ ] Pay",
+        "Name Ada Falk",
+        "Boat Motor",
+        "[x] Insured",
+        "[ ] Lives aboard",
+        "Remarks No mast.",
+    ):
+        assert line in " ".join(found.text.split())
+    assert all(word not in found.text for word in ("Sail", "t0ken", "Search", "] Menu"))
+
+
+def test_what_asks_readers_for_their_opinion_is_no_text(tmp_path: Path) -> None:
+    votes = (
+        "<footer><div class=votes><span>Was this article helpful?</span><div><button>Yes</button><button>No</button></div>"
+        "<small>17 out of 44 found this helpful</small></div><p>Have more questions? <a href=/r>Submit a request</a></p></footer>"
+        "<p>Please <a href=/s>sign in</a> to leave a comment.</p>"
+    )
+    rows = "<tr><th>Open</th><td>Yes</td></tr><tr><th>New</th><td>No</td></tr>"
+    kept = f"<p>Was this helpful? Ada asked Ben.</p><table>{rows}</table>"
+    found = only(tmp_path / "a.html", f"<main><h1>Pump</h1><p>{PARAGRAPH}</p>{kept}{votes}</main>")
+    assert isinstance(found, Document)
+    assert all(word not in found.text for word in ("article helpful", "17 out", "Submit", "sign in"))
+    assert all(word in found.text for word in ("Was this helpful? Ada asked Ben.", "| Open | Yes |", "| New | No |"))
+
+
+@pytest.mark.parametrize(
+    ("declared", "first", "title"),
+    [
+        ("Install | Kolm Docs", "Install", "Install"),
+        ("kiln - How do I stop the glaze? - Pottery", "How do I stop the glaze?", "How do I stop the glaze?"),
+        ("L_2024077EN.01000101.xml", "Rules of lamps", "Rules of lamps"),
+    ],
+)
+def test_the_only_heading_of_the_highest_level_is_the_title_if_the_declared_one_holds_it(
+    declared: str, first: str, title: str, tmp_path: Path
+) -> None:
+    head = f"<head><title>{declared}</title><meta property='og:title' content='{declared}'></head>"
+    found = only(
+        tmp_path / "a.html", f"<html>{head}<body><main><h1>{first}</h1><p>{PARAGRAPH}</p></main></body></html>"
+    )
+    assert isinstance(found, Document)
+    assert found.title == title
+
+
+def test_articles_of_a_law_of_the_european_union_have_their_names(tmp_path: Path) -> None:
+    page = (
+        "<p class='oj-doc-ti'>REGULATION (EU) 2024/77</p><p class='oj-doc-ti'>on lamps</p>"
+        "<div><p class='oj-ti-art'>Article 1</p><div class='eli-title'><p class='oj-sti-art'>Scope</p></div>"
+        f"<p class='oj-normal'>1.\xa0\xa0\xa0This Regulation applies to lamps.</p><p>{PARAGRAPH}</p></div>"
+    )
+    found = only(tmp_path / "a.html", f"<html><head><title>L_2024.xml</title></head><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    assert found.title == "REGULATION (EU) 2024/77"
+    assert "### Article 1: Scope\n\n1\\. This Regulation applies to lamps." in found.text
+    assert "1. This Regulation applies to lamps." in [unit.text for unit in units(found.text, ())]
+
+
+def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path) -> None:
+    post = "<div class='{0}'><div class='js-post-body'><p>{1}</p></div><div><a href='/u'>Ada Falk</a></div></div>"
+    posts = post.format("question", "My glaze runs off the vase.") + post.format("answer", "Do not hold at the top.")
+    page = f"<div id=sidebar><a href='/'>Home</a></div><div id=content><h1>Why does it run?</h1>{posts}</div>"
+    found = only(tmp_path / "a.html", f"<html><body>{page}</body></html>")
+    assert isinstance(found, Document)
+    assert {"My glaze runs off the vase.", "Do not hold at the top."} <= {*found.text.split("\n")}
+
+
+@pytest.mark.parametrize(
+    ("box", "text"),
+    [
+        (
+            "<div class='admonition warning'><p class='admonition-title'>Warning</p><p>Stop it.</p></div>",
+            "Warning: Stop it.",
+        ),
+        (
+            "<div><div class='admonitionHeading_x'><i></i>warning</div><div><p>Stop it.</p></div></div>",
+            "Warning: Stop it.",
+        ),
+        ("<div><p class='markdown-alert-title'>Note</p><ul><li>Stop it.</li></ul></div>", "Note:\n\n- Stop it."),
+        (
+            "<div><p class='admonition-title'>Why does it stop?</p><p>It is old.</p></div>",
+            "Why does it stop?\n\nIt is old.",
+        ),
+        (
+            "<div><ul role=tablist><li role=tab>Debian</li><li role=tab>Fedora</li></ul><div>"
+            "<div role=tabpanel><p>Use deb.</p></div>"
+            "<div role=tabpanel hidden><p>Use rpm.</p></div></div></div>",
+            "Debian: Use deb.\n\nFedora: Use rpm.",
+        ),
+        (
+            "<div><ul role=tablist><li role=tab>Debian</li></ul><div role=tabpanel><p>Use deb.</p></div></div>",
+            "- Debian\n\nUse deb.",
+        ),
+    ],
+)
+def test_a_box_has_its_kind_and_the_part_of_a_tab_its_label_in_front(box: str, text: str, tmp_path: Path) -> None:
+    found = only(tmp_path / "a.html", f"<main><h1>Pump</h1><p>{PARAGRAPH}</p>{box}<p>After it.</p></main>")
+    assert isinstance(found, Document)
+    assert found.text.endswith(f"\n\n{text}\n\nAfter it.")

@@ -1268,3 +1268,117 @@ def test_a_bold_row_of_an_odt_is_a_header(tmp_path: Path) -> None:
     data = open_file(f"<office:text><table:table>{cells}</table:table></office:text>", bold)
     [found] = documents(given(tmp_path, "odt", data))
     assert found.text.splitlines()[0] == "| Item | 1–99 | 100+ |"
+
+
+AKN = """<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act><meta><identification><FRBRWork>
+<FRBRalias value="Boats Act" name="title"/><FRBRdate date="2024-03-05" name="Generation"/></FRBRWork></identification></meta>
+<body><chapter><num>Chapter 2</num><heading>Licences</heading><section><num>2.</num><heading>Duty</heading>
+<subsection><num>(1)</num><content><p>Boats need a <i>licence</i><authorialNote><p>Of this Act.</p></authorialNote> here.</p>
+</content></subsection>
+<subsection><num>(2)</num><intro><p>This does not apply to—</p></intro>
+<paragraph><num>(a)</num><content><p>rafts;</p></content></paragraph>
+<paragraph><num>(b)</num>
+<subparagraph><num>(i)</num><content><p>tugs.</p></content></subparagraph></paragraph></subsection>
+</section></chapter></body></act></akomaNtoso>"""
+BILL = """<bill><metadata><dublinCore><title>HR 7: Boats Act</title></dublinCore></metadata><form><action>
+<action-date>March 5</action-date><action-desc><sponsor>Ms. Voss</sponsor> spoke</action-desc></action></form><legis-body>
+<section><enum>2.</enum><header>Limits</header><subsection><enum>(a)</enum><text>It does not apply to—</text>
+<paragraph><enum>(1)</enum><text>rafts.</text></paragraph></subsection></section></legis-body></bill>"""
+LABEL = """<document xmlns="urn:hl7-org:v3"><title>SOMNOLEX<br/>tablets</title><effectiveTime value="20240305"/><author>
+<representedOrganization><id root="1.3"/><name>Orlen</name></representedOrganization></author><component><structuredBody><component>
+<section><id root="1"/><code code="34066-1"/><title>4 DOSE</title>
+<text><table><caption>Table 1</caption><thead><tr><th>Weight</th>
+<th>Dose</th></tr></thead><tbody><tr><td>&lt;40 kg</td><td>5</td></tr></tbody></table><paragraph>Not for:</paragraph>
+<list listType="ordered"><item>children</item><item><caption>b.</caption>cats</item></list></text>
+<entry><code code="9"/></entry><component>
+<section><title>4.1 Night</title><text><paragraph>One.</paragraph></text></section></component></section></component>
+</structuredBody></component></document>"""
+RFC2 = """<rfc><front><title>The Valve</title><author fullname="Mira Voss"><organization>Brenk</organization></author>
+<date month="March" year="2024" day="5"/><abstract><t>It opens.</t></abstract></front><middle><section title="Use" anchor="use">
+<t>A valve MUST NOT leak, see <xref target="RFC1"/> and <xref target="use"/>:<list style="numbers"><t>open</t><t>close</t></list>
+</t><texttable title="Types"><ttcol>Type</ttcol><ttcol>Sense</ttcol><c>1</c><c>open</c></texttable></section></middle>
+<back><references>
+<reference anchor="RFC1"><front><title>Words</title><author fullname="Ada Falk"/><date year="1997"/></front>
+</reference></references></back></rfc>"""
+RFC3 = """<rfc><front><title>The Valve</title></front><middle><section><name>Use</name><t>It may:</t><ul><li>open</li></ul>
+<dl><dt>Leak:</dt><dd>what runs out</dd></dl><sourcecode>a = 1</sourcecode></section></middle></rfc>"""
+
+
+@pytest.mark.parametrize(
+    ("data", "title", "metadata", "text"),
+    [
+        (
+            AKN,
+            "Boats Act",
+            {"date": "2024-03-05"},
+            "# Boats Act\n\n## Chapter 2 Licences\n\n### 2. Duty\n\n- (1) Boats need a licence [Of this Act.] here.\n\n"
+            "- (2) This does not apply to—\n  - (a) rafts;\n  - (b)\n    - (i) tugs.",
+        ),
+        (
+            BILL,
+            "HR 7: Boats Act",
+            {},
+            "# HR 7: Boats Act\n\nMarch 5\n\nMs. Voss spoke\n\n## 2. Limits\n\n- (a) It does not apply to—\n  - (1) rafts.",
+        ),
+        (
+            LABEL,
+            "SOMNOLEX tablets",
+            {"author": ("Orlen",), "date": "2024-03-05"},
+            "# SOMNOLEX tablets\n\n## 4 DOSE\n\nTable 1\n\n| Weight | Dose |\n| --- | --- |\n| <40 kg | 5 |\n\nNot for:\n\n"
+            "1. children\n- b. cats\n\n### 4.1 Night\n\nOne.",
+        ),
+        (
+            RFC2,
+            "The Valve",
+            {"author": ("Mira Voss",), "date": "2024-03-05"},
+            "# The Valve\n\n## Abstract\n\nIt opens.\n\n## Use\n\nA valve MUST NOT leak, see [RFC1] and “Use”:\n\n"
+            "1. open\n2. close\n\nTypes\n\n| Type | Sense |\n| --- | --- |\n| 1 | open |\n\n"
+            "## References\n\n- [RFC1] Ada Falk. Words. 1997",
+        ),
+        (
+            RFC3,
+            "The Valve",
+            {},
+            "# The Valve\n\n## Use\n\nIt may:\n\n- open\n\n- Leak: what runs out\n\n```\na = 1\n```",
+        ),
+    ],
+)
+def test_prose_in_xml_has_its_sections_clauses_lists_and_tables(
+    data: str, title: str, metadata: dict[str, object], text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(data)
+    [found] = documents(path)
+    assert (found.title, found.text, found.warnings) == (title, text, ())
+    assert found.metadata == {"filename": "a.xml", **metadata}
+
+
+def test_other_xml_with_names_of_prose_stays_data_and_deep_clauses_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<document><title>Pump</title><text>It runs.</text></document>")
+    (tmp_path / "b.xml").write_text("<bill><total>4</total></bill>")
+    (tmp_path / "c.xml").write_text(
+        f"<rfc><middle>{'<section><num>1</num><t>word</t>' * 240}{'</section>' * 240}</middle></rfc>"
+    )
+    first, second, third = documents(tmp_path)
+    assert (first.text, second.text) == ("It runs.", "|  |  |\n| --- | --- |\n| total | 4 |")
+    assert third.text.count("1 word") == 240
+
+
+def test_articles_of_pubmed_are_documents_with_the_names_of_the_parts_of_their_abstracts(tmp_path: Path) -> None:
+    article = (
+        "<PubmedArticle><PMID>{0}</PMID><Journal>"
+        "<PubDate><Year>2024</Year><Month>Mar</Month></PubDate>"
+        "<Title>Kilns</Title></Journal>"
+        "<ArticleTitle>Dust of <i>Ovis</i> {0}.</ArticleTitle><AbstractText Label='RESULTS'>Of 40, 12 had none.</AbstractText>"
+        "<Author><LastName>Tarn</LastName><ForeName>Ilse</ForeName></Author></PubmedArticle>"
+    )
+    path = tmp_path / "a.xml"
+    path.write_text(f"<PubmedArticleSet>{article.format(1)}{article.format(2)}</PubmedArticleSet>")
+    found = documents(path)
+    assert [(each.uri[-5:], each.title) for each in found] == [
+        ("xml#1", "Dust of Ovis 1."),
+        ("xml#2", "Dust of Ovis 2."),
+    ]
+    assert found[0].text == "# Dust of Ovis 1.\n\nRESULTS: Of 40, 12 had none."
+    expected = {"filename": "a.xml", "author": ("Ilse Tarn",), "journal": "Kilns", "date": "2024-03", "pmid": "1"}
+    assert found[0].metadata == expected

@@ -1167,3 +1167,52 @@ def test_what_a_browser_prints_around_a_page_is_not_read(tmp_path: Path) -> None
         "The shed is let to the lessee on 3/4/25, 8:00 AM.",
         "https://a.example/x\n\f\nThe shed is let to the lessor on 3/4/25, 8:00 AM.",
     ]
+
+
+@pytest.mark.parametrize("lines", [3, 4])
+@pytest.mark.parametrize("has_column", [True, False])
+def test_a_table_between_lines_in_a_column_of_text_has_its_labels(
+    lines: int, *, has_column: bool, tmp_path: Path
+) -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    canvas.setFont("Times-Roman", 9)
+    rows = [
+        ("Wall", "Kiln", "Day", "Night"),
+        ("Thin", "K1", "4.1", "4.4"),
+        ("", "K2", "3.9", "4.0"),
+        ("Thick", "K3", "2.2", "2.9"),
+    ]
+    for number, row in enumerate(rows):
+        for x, text in zip((60, 120, 180, 240), row, strict=True):
+            canvas.drawString(x, 700 - 14 * number, text)
+    for y in (711, 696, 668, 654)[: lines - 1] if lines == 4 else (711, 696):
+        canvas.line(58, y, 280, y)
+    canvas.line(58, 654, 280, 654)
+    for number in range(20):
+        canvas.drawString(60, 630 - 12 * number, "Kilns lose heat through their thin walls.")
+        canvas.drawString(310, 760 - 12 * number, "They lose it by day." if has_column else "")
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(found, Document)
+    assert (
+        "| Wall | Kiln | Day | Night |\n| --- | --- | --- | --- |\n| Thin | K1 | 4.1 | 4.4 |\n| Thin | K2 | 3.9 | 4.0 |"
+        in found.text
+    )
+
+
+def test_a_bold_row_of_a_ruled_table_is_its_header_and_bullets_in_its_cells_divide_items(tmp_path: Path) -> None:
+    rows = [["Covered", "Not covered"], ["• Fire\n• Theft of the boat", "• Wear of the hull\n• Races"]]
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4, invariant=1)
+    table = Table(rows, style=[("GRID", (0, 0), (-1, -1), 1, "black"), ("FONT", (0, 0), (-1, 0), "Helvetica-Bold")])
+    table.wrapOn(canvas, 400, 400)
+    table.drawOn(canvas, 72, 600)
+    canvas.save()
+    found = only(tmp_path / "a.pdf", data.getvalue())
+    assert isinstance(found, Document)
+    assert found.text.strip().split("\n") == [
+        "| Covered | Not covered |",
+        "| --- | --- |",
+        "| Fire, Theft of the boat | Wear of the hull, Races |",
+    ]

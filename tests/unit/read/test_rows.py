@@ -502,6 +502,11 @@ def test_sentences_below_the_rows_of_a_csv_file_are_no_cells(tmp_path: Path) -> 
     assert found.text.split("\n\n")[1:] == ["* all prices without VAT of 7 %", "Valid as long as it rains"]
     [found], _ = run(tmp_path / "b.csv", f"{rows}Total;26,30;\nVery large;;\n")
     assert found.text.splitlines()[-1] == "| Very large |  |  |"
+    [found], failures = run(
+        tmp_path / "a.csv", 'Size,Fee,Note\nSmall,7,new\nLarge,18,\n\n"Tuesday, 5 March - accrual basis."\n'
+    )
+    assert failures == []
+    assert found.text.split("\n\n")[1:] == ["Tuesday, 5 March - accrual basis."]
     for name in ("# of pieces: those of all sizes", "| a | sign that was not escaped."):  # no heading, no table
         [found], _ = run(tmp_path / "c.csv", f"{rows}{name};;\n")
         assert found.text.splitlines()[-1] == f"| {name.replace('|', chr(92) + '|')} |  |  |"
@@ -585,3 +590,26 @@ def test_a_survey_has_the_lines_of_its_header_in_its_labels(head: str, labels: s
     assert lines[0] == labels or labels is None
     assert lines[2:] == ["| 7 | 5 years |  | Crane |  |", "| 8 |  | New |  | Dock |"]
     assert not failures
+
+
+def test_a_name_alone_in_a_report_is_a_section_of_the_rows_below_it_until_their_total(tmp_path: Path) -> None:
+    lines = [
+        ",Jan,Feb",
+        "Income,,",
+        "   Sales,10,12",
+        "Total Income,10,12",
+        "Costs,,",
+        "   Rent,6,6",
+        "   Sales,1,",
+        "Total Costs,7,6",
+    ]
+    [found], failures = run(tmp_path / "a.csv", "\n".join([*lines, "Net Income,3,6"]) + "\n")
+    assert failures == []
+    assert found.text.split("\n")[2:] == [
+        "| Income | Sales | 10 | 12 |",
+        "| Income | Total Income | 10 | 12 |",
+        "| Costs | Rent | 6 | 6 |",
+        "| Costs | Sales | 1 |  |",
+        "| Costs | Total Costs | 7 | 6 |",
+        "|  | Net Income | 3 | 6 |",
+    ]

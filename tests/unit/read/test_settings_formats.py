@@ -774,3 +774,109 @@ def test_a_feed_with_one_entry_in_xhtml_is_a_document(tmp_path: Path) -> None:
     [other] = given(tmp_path, "b.xml", '<form><field type="text" name="a"/><field type="xhtml">b</field></form>')
     assert isinstance(other, Document)
     assert other.text.splitlines()[4:] == ["| text | a |  |", "| xhtml |  | b |"]
+
+
+def test_a_post_of_an_export_of_wordpress_with_an_excerpt_is_its_content(tmp_path: Path) -> None:
+    spaces = (
+        "xmlns:content='http://purl.org/rss/1.0/modules/content/' xmlns:e='http://wordpress.org/export/1.2/excerpt/'"
+    )
+    post = (
+        "<item><title>Slipway</title><content:encoded>It is &lt;b&gt;not&lt;/b&gt; open.</content:encoded>"
+        "<e:encoded>{}</e:encoded><comment><author>Ben</author><content>Why?</content></comment></item>"
+    )
+    found = given(tmp_path, "a.xml", f"<rss {spaces}><channel>{post.format('')}{post.format('Short.')}</channel></rss>")
+    assert [(each.title, each.text) for each in found if isinstance(each, Document)] == [
+        ("Slipway", "It is not open.")
+    ] * 2
+
+
+NODES = {
+    "a": {"parent": None, "message": {"author": {"role": "system"}, "content": {"parts": [""]}}},
+    "b": {
+        "parent": "a",
+        "message": {
+            "author": {"role": "user"},
+            "create_time": 1709631000.5,
+            "content": {"parts": ["Which valve?", {"x": 1}]},
+        },
+    },
+    "c": {
+        "parent": "b",
+        "message": {
+            "author": {"role": "assistant"},
+            "create_time": 1709631060,
+            "content": {"parts": ["**Not** V1:\n\n- V2"]},
+        },
+    },
+    "d": {"parent": "b", "message": {"author": {"role": "assistant"}, "content": {"parts": ["It is not shown"]}}},
+    "e": {"parent": "c", "message": None},
+}
+TOLD = [
+    {"sender": "human", "text": "Which valve?", "created_at": "2024-03-05T09:30:00"},
+    {
+        "sender": "assistant",
+        "content": [{"type": "text", "text": "**Not** V1:\n\n- V2"}],
+        "created_at": "2024-03-05T09:31:00",
+    },
+    {"sender": "assistant", "content": "x", "text": ""},
+    "x",
+]
+
+
+@pytest.mark.parametrize(
+    ("entry", "who"),
+    [
+        ({"title": "Valves", "mapping": NODES, "current_node": "e"}, "User"),
+        ({"name": "Valves", "uuid": "u", "chat_messages": TOLD}, "Human"),
+    ],
+)
+def test_a_conversation_with_a_chat_model_is_a_document_of_its_shown_messages(
+    entry: dict[str, object], who: str, tmp_path: Path
+) -> None:
+    text = f"[2024-03-05 09:30:00] {who}: Which valve?\n\n[2024-03-05 09:31:00] Assistant: **Not** V1:\n\n- V2"
+    empty = {**entry, "mapping": {}, "chat_messages": []}
+    found = [
+        each for each in given(tmp_path, "a.json", json.dumps([empty, entry, entry])) if isinstance(each, Document)
+    ]
+    assert [(each.title, each.text, each.uri[-6:]) for each in found] == [
+        ("Valves", text, "json#2"),
+        ("Valves", text, "json#3"),
+    ]
+    assert only(tmp_path, "a.json", json.dumps(entry)).text == text
+    other = {"mapping": {"title": {"type": "text"}}, "index": "a"}
+    assert "mapping title type" in only(tmp_path, "a.json", json.dumps(other)).text
+
+
+def test_characters_of_facebook_that_are_bytes_of_utf8_are_joined(tmp_path: Path) -> None:
+    lines = [("André", "isn’t ready"), ("Ben", "À côté")]
+    messages = [
+        {
+            "sender_name": name.encode().decode("latin-1"),
+            "timestamp_ms": 1714723200000 + at,
+            "content": text.encode().decode("latin-1"),
+        }
+        for at, (name, text) in enumerate(lines)
+    ]
+    found = only(
+        tmp_path, "a.json", json.dumps({"title": "AndrÃ©", "messages": [*messages, {**messages[0], "content": "é"}]})
+    )
+    assert found.title == "André"
+    assert [line.partition("] ")[2] for line in found.text.split("\n\n")] == [
+        "André: isn’t ready",
+        "Ben: À côté",
+        "André: é",
+    ]
+
+
+DEEP = [{"Amt": {"Ccy": "EUR", "": 640}, "To": "Housing"}, {"Amt": {"Ccy": "EUR", "": 2310}, "From": "Brenk"}]
+
+
+@pytest.mark.parametrize("kind", ["xml", "json"])
+def test_a_list_of_objects_deep_in_a_file_is_a_table_below_the_other_values(kind: str, tmp_path: Path) -> None:
+    values = {"Header": {"Id": "M1"}, "Stmt": {"Iban": "DE02", "Entry": DEEP}}
+    rows = "<Entry><Amt Ccy='EUR'>640</Amt><To>Housing</To></Entry><Entry><Amt Ccy='EUR'>2310</Amt><From>Brenk</From></Entry>"
+    xml = f"<Doc><Header><Id>M1</Id></Header><Stmt><Iban>DE02</Iban>{rows}</Stmt></Doc>"
+    found = only(tmp_path, f"a.{kind}", xml if kind == "xml" else json.dumps(values))
+    table = found.text.split("## Stmt Entry\n\n")
+    assert table[0].split("\n\n")[:2] == ["Header Id: M1", "Stmt Iban: DE02"]
+    assert [*map(str.strip, table[1].split("\n"))][2:] == ["| EUR | 640 | Housing |  |", "| EUR | 2310 |  | Brenk |"]
