@@ -737,7 +737,11 @@ ASSERTIONS = [
     ),
     ("How many tons of gold did the mine yield?", ["The mine did yield 90 tons of gold."], True),
     ("When did Brask Ltd sue Sarn Ltd?", ["Sarn Ltd sued Brask Ltd in 1990."], False),
-    ("When did Ada mac Falk beat and kill Ben mac Falk?", ["Ben mac Falk beat and killed Ada mac Falk in 1490."], False),
+    (
+        "When did Ada mac Falk beat and kill Ben mac Falk?",
+        ["Ben mac Falk beat and killed Ada mac Falk in 1490."],
+        False,
+    ),
     ("When did Ada mac Falk beat and kill Ben mac Falk?", ["Ada mac Falk beat and killed Ben mac Falk in 1490."], True),
     ("How many kilograms does the ladder carry?", ["The ladder carries 150 kg."], True),
     (
