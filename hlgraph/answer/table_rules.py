@@ -96,6 +96,9 @@ _PEOPLE = word_set("people persons staff employees colleagues members")
 _OF_PEOPLE = word_set("name person employee member")
 _COMPARING = re.compile(r"\b(?:more|less|fewer)\b")
 _LISTS = re.compile(r"\W*(?:(?:list|name|show)\b|(?:who|which|what)\b)", re.IGNORECASE)
+_AT = re.compile(r"(?:in|on|at|off|out|over|under|above|below|within|with|by|for|up)\b")
+_AMOUNTS = word_set("quantity qty pieces pcs units stock amount")
+_BIRTH = word_set("born birth birthday birthdate")
 _CELL = re.compile(r"\W*what(?: is| was|['’]s)\b", re.IGNORECASE)
 _PERIODS = {"year": 1, "month": 2, "day": 3}  # for each the parts of a date that tell it
 _SIDES = [word_set(line) for line in LISTS["sides"]]
@@ -105,6 +108,11 @@ _SOLD = word_set("sell sells sold offer offers offered")
 
 def _denies(word: str) -> bool:
     return word in _NOT or word.endswith(("n't", "n’t"))
+
+
+def _is_plural(tokens: Sequence[str], word: str) -> bool:
+    """Whether one of some words is the plural of a word: "Nights" of "night"."""
+    return any(token != word and token.endswith("s") and token.startswith(word[:-1]) for token in tokens)
 
 
 def _having(label: str, cells: Iterable[str]) -> Callable[[Row], bool]:
@@ -244,11 +252,16 @@ def _people(label: str) -> frozenset[str]:
     return _PEOPLE if _OF_PEOPLE.intersection(tokens_of(label)) else frozenset()
 
 
-def _kind_over(asked: _Asked, labels: Iterable[str]) -> _Kind:
-    """The rule that a question names over columns: a list if none; "max" of the column "Max. depth" names none."""
+def _kind_over(asked: _Asked, table: Table) -> _Kind:
+    """The rule that a question names over a table: a list if none; "max" of the column "Max. depth", "First aid" name none."""
     kind = _kind(asked) or _Kind("list")
-    named = [span for label in labels for span in asked.spans(parted(label)[0]) if len(span) > 1]
-    return _Kind(kind.inner or "list", at=kind.at) if kind.extreme and any(kind.at in span for span in named) else kind
+    cells = chain.from_iterable(chain.from_iterable(row.cells.values()) for row in table.rows) if kind.extreme else ()
+    names = dict.fromkeys(chain((parted(label)[0] for label in table.labels), cells))
+    named = [span for name in names for span in asked.spans(name) if len(span) > 1]
+    if not kind.extreme or not any(kind.at in span for span in named):
+        return kind
+    counting = (at for at, word in enumerate(asked.words) if at in asked.used and word in ("many", "much", "of"))
+    return _Kind(kind.inner or "list", at=next(counting, kind.at))
 
 
 class _Filter(NamedTuple):
@@ -281,7 +294,7 @@ class _Filters:
 
     def __init__(self, question: str, table: Table) -> None:
         self.asked, self.table = _Asked(question), table
-        kind = _kind_over(self.asked, table.labels)
+        kind = _kind_over(self.asked, table)
         if kind.inner == "list" and not _LISTS.match(question):
             raise ObstacleError("the question asks for no number", most_rank=-1)
         # Up to which rank an answer says what is unclear.
@@ -291,6 +304,8 @@ class _Filters:
         if not self.labels:
             raise ObstacleError("the table has no labels", most_rank=-1)
         self.inner, self.target, self.shown, self.denied = kind.inner, "", list[str](), set[int]()
+        # The first column, if it names what is counted; the column of numbers that the value which is counted may mean.
+        self.counted, self.beside = "", ""
         flags = [*self._flags()]
         if any(_denies(word) and at not in self.denied for at, word in enumerate(self.asked.words)):
             raise ObstacleError("the question excludes something", most_rank=self.doubt)
@@ -307,6 +322,8 @@ class _Filters:
             for span in asked.spans(parted(label)[0]):
                 before = [word for word in asked.words[max(0, span.start - 2) : span.start] if word != "the"]
                 if before and before[-1] in ("by", "per", "each", "every"):
+                    if _is_plural(tokens_of(label), asked.words[span.stop - 1]) and self.columns.share(label) >= MOSTLY:
+                        raise ObstacleError(f"the question asks for a part of each of {label}", most_rank=0)
                     asked.used |= {*span, span.start - 1}
                     return label, 0
         for at, word in enumerate(asked.words):
@@ -357,6 +374,8 @@ class _Filters:
             named = self.asked.naming(label)
             opposite = {at for at, word in enumerate(words) if word == f"un{name}"}
             if (named or opposite) and (cells := self.columns.flags(label)):
+                if _AT.match(name) and not any(self.asked.spans(name)):  # out of stock, of "In stock"
+                    raise ObstacleError(f"the question does not say *{name}*", most_rank=0)
                 if cells & {"x"} and cells - CROSS:
                     raise ObstacleError(f"{label} has {', '.join(sorted(cells))}", most_rank=0)
                 if named and opposite:
@@ -534,6 +553,8 @@ class _Rule(_Filters):
         if not wanted and kind.time:
             wanted = [label for label in self.labels if set(tokens_of(parted(label)[0])) <= word_set("year date")]
             wanted = wanted or [each for each in self.labels if self.columns.share(each, is_time=True) >= MOSTLY]
+            if kind.measure == "age" and ("who" in asked.words or _people(self.labels[0])):
+                wanted = [each for each in self.labels if not _BIRTH.isdisjoint(tokens_of(each))]
         # Of "Length" and "Length of the span", the question that names the second means it.
         most = max((len(asked.naming(label)) for label in wanted), default=0)
         wanted = [label for label in wanted if len(asked.naming(label)) == most]
@@ -561,11 +582,21 @@ class _Rule(_Filters):
         if labels and (different or labels[0] != self.labels[0]) and labels[0] not in taken:
             asked.used |= different
             is_sum = not different and self.columns.share(labels[0]) >= MOSTLY
+            if is_sum and any(
+                _is_plural([asked.words[place]], word) for word in tokens_of(labels[0]) for place in near
+            ):
+                raise ObstacleError(f"the question may count rows, or values of {labels[0]}", most_rank=0)
             self.inner, self.target = ("sum" if is_sum else "distinct"), labels[0]
             if is_sum and is_mean and not self.group:  # "the average number of spans"
                 self.inner = "mean"
             elif is_mean:
                 raise ObstacleError("the question asks for the mean of other numbers", most_rank=0)
+            of_target = {key(word) for word in tokens_of(labels[0])}
+            is_other = self.kind.measure and of_target.isdisjoint(map(key, self.kind.measure.split()))
+            if self.kind.time or (
+                is_other and self.kind.measure != "size"
+            ):  # the seats of the last, or the cheapest, flight
+                raise ObstacleError(f"the question asks for {labels[0]} of one row", most_rank=0)
             return
         is_row = labels or any(asked.words[place] in _ROWS | _people(self.labels[0]) for place in near)
         stems = {asked.stems[place] for place in near if asked.words[place] not in _EMPTY}
@@ -574,11 +605,14 @@ class _Rule(_Filters):
             raise ObstacleError("the question does not say what is counted", most_rank=-1)
         if is_mean:
             raise ObstacleError("the question asks for the mean of other numbers", most_rank=0)
-        self.inner = "count"
+        self.inner, self.counted = "count", self.labels[0] if labels else ""
+        if not is_row and not is_named and self.kind.inner == "number":  # bolts, or rows of bolts
+            amounts = (each for each in self.labels[1:] if not _AMOUNTS.isdisjoint(tokens_of(each)))
+            self.beside = next((each for each in amounts if self.columns.share(each) >= MOSTLY), "")
 
-    def _repeats(self, label: str) -> bool:
+    def _repeats(self, label: str, rows: Sequence[Row]) -> bool:
         """Whether different rows have the same value in a column: "Fair" of two years."""
-        cells = {tuple(row.cells.items()): row.cells.get(label) for row in self.rows}
+        cells = {tuple(row.cells.items()): row.cells.get(label) for row in rows if label in row.cells}
         return len({*cells.values()}) < len(cells)
 
     def _resolve_extreme(self) -> None:
@@ -587,8 +621,10 @@ class _Rule(_Filters):
         asking = next((at for at, word in enumerate(asked.words) if word in ("which", "what", "who")), len(asked.words))
         near = set(range(asking + 1, asking + 4))
         wanted = [label for label in self.labels if asked.naming(label) & near and kind.at not in asked.naming(label)]
+        if asked.words[asking : asking + 1] == ["who"]:
+            wanted = [each for each in wanted if self.columns.share(each) < MOSTLY]
         label = next((each for each in wanted if min(asked.naming(each)) < kind.at), "")
-        if not label or (label == self.labels[0] and not self._repeats(label)):
+        if not label or (label == self.labels[0] and not self._repeats(label, self.rows)):
             return
         self._use(label)
         word = asked.words[kind.at]
@@ -644,6 +680,12 @@ class _Rule(_Filters):
             notes += f"; {counted(empty)} without {label} left out" if empty else ""
         if self.inner == "mean" and len(rows) == 1 and any(each.label == self.labels[0] for each in self.filters):
             raise ObstacleError("one row has no mean")
+        if self.counted and not self.group and self._repeats(self.counted, rows):
+            raise ObstacleError(
+                f"several rows have the same {self.counted}, and the question may mean each once", most_rank=0
+            )
+        if self.beside and len(rows) > 1:
+            raise ObstacleError(f"the question may count rows, or {self.beside}", most_rank=0)
         if not rows and self.inner != "count":
             raise ObstacleError(f"there is no row where {where}")
         if self.group:
@@ -658,11 +700,14 @@ class _Rule(_Filters):
             said = f"{_rule(self.inner, self.target)} = {self.columns.over(self.inner, self.target, rows=rows)}"
         shown = [(row, self._shown(row)) for row in rows[:MOST_SHOWN]]
         notes += f"; {MOST_SHOWN} of them listed" if len(rows) > MOST_SHOWN else ""
-        is_rule = any((self.group, self.kind.extreme, (_SUM | _MEAN).intersection(self.asked.words)))
-        is_rule |= (self.inner == "count" and "many" in self.asked.words) or (self.inner == "list" and bool(self.shown))
+        is_share = self.kind.inner == "share"
+        is_rule = any((self.group, self.kind.extreme, is_share, (_SUM | _MEAN).intersection(self.asked.words)))
+        is_rule |= (self.inner in ("count", "distinct") and "many" in self.asked.words) or (
+            self.inner == "list" and bool(self.shown)
+        )
         if self.is_cell and len(rows) > 1:
             raise ObstacleError(f"{counted(len(rows))} have what the question names", most_rank=0)
-        is_lookup = len(rows) == 1 and bool(where) and (not is_rule or bool(self.is_cell))
+        is_lookup = len(rows) == 1 and bool(where) and (not is_rule or bool(self.is_cell) or bool(self.beside))
         return Computed(f"{head}: {said}" if said else head, tuple(shown), notes, is_lookup)
 
     def _of_side(self, rows: list[Row]) -> tuple[list[Row], int]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -516,11 +516,13 @@ _LONGEST_INFERRED = 80  # characters of a name; longer values are text
 _LEAST_REPEATED = 2  # mean rows per value of a reference
 _KEYS = re.compile(r"(?:.*[\W_])?(?:id|key|no|nr|number|code|sku|isbn|uuid)\W*", re.IGNORECASE)
 _NAMES = re.compile(r"(?:[^.]*[^.\w]|[^.]*_)?(?:name|title|label)\W*", re.IGNORECASE)
+_CURRENCY = "AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD"
 _UNIT_OF_HEADER = re.compile(
     r"(?P<label>.*\S)(?:\s*[(\[](?P<unit>[^\s()\[\]\d]{1,8}|[^\s()\[\]]{1,4})[)\]]"
-    r"|\s(?P<currency>AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD|[$€£¥%]))"
+    rf"|\s(?P<currency>{_CURRENCY}|[$€£¥%]))"
 )
-_UNIT_OF_CELL = re.compile(r"(?P<before>[$€£¥₹]|[A-Z]{3}(?=\s?[\d-]))?\s?[+-]?[\d.,' ]*\d\s?(?P<behind>[^\d\s.,]{0,8})")
+_UNIT_OF_CELL = re.compile(rf"[+-]?(?P<before>[$€£¥₹]|{_CURRENCY})?\s?[+-]?[\d.,' ]*\d\s?(?P<behind>[^\d\s.,]{{0,8}})")
+_CODE = re.compile(r"0[\d ']+")  # 01234, 030 123 456
 _GROUP = re.compile(r"[^\d.,]*[1-9]\d{0,2}\.\d{3}\D*")  # 1.250 is ambiguous
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d %B %Y", "%B %d, %Y", "%d %b %Y")
 
@@ -595,8 +597,8 @@ def infer_mapping(origin: Origin, rows: Iterable[Row | Flaw]) -> TableMapping:
             continue
         count += 1
         for name, cell in row.columns.items():
-            nested = leaves(cell, name) if isinstance(cell, Mapping) else iter(((name, cell),))
-            for path, value in islice(nested, _MOST_NESTED):
+            nested = leaves(cell, name) if isinstance(cell, Mapping) else ()
+            for path, value in chain(((name, cell),), islice(nested, _MOST_NESTED)):
                 if path:
                     profiles.setdefault(path, _Profile()).add(value)
         if count >= _MOST_ROWS:
@@ -657,21 +659,21 @@ def _column(name: str, profile: _Profile, *, has_comma: bool = False) -> TableCo
     texts = [text for text in profile.distinct if text.lower() not in _NOTHING]
     if texts and all(text.lower() in YES_NO and not text.isdecimal() for text in texts):
         return TableColumn(type="boolean")
-    bare = [_NEGATIVE.sub(r"\1\2", text) for text in texts]
+    bare = [_NEGATIVE.sub(r"\1\2", text.replace("\u2212", "-").replace("\u2019", "'")) for text in texts]
     units = {(match["before"] or match["behind"]) if match else None for match in map(_UNIT_OF_CELL.fullmatch, bare)}
     named = (header["unit"] or header["currency"]) if header else ""
     unit = units.pop() if len(units) == 1 else "" if units <= {"", named} else None
-    is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts)
+    is_code = any(map(_CODE.fullmatch, texts))
     if texts and unit is not None and not is_code:
         of_header = named if unit in ("", named) else ""
         label = header["label"] if header and of_header else ""
         unit = unit or of_header
         pointed = [text for text in texts if "." in text] if profile.is_text else []
         is_ambiguous = bool(pointed) and all(map(_GROUP.fullmatch, pointed))
-        has_decimals = has_comma or any("," in text for text in texts)
-        decimals: tuple[Literal[".", ","], ...] = (
-            (",",) if is_ambiguous and has_decimals else () if is_ambiguous else (".", ",")
-        )
+        has_mark = any("," in text for text in texts)
+        decimals: tuple[Literal[".", ","], ...] = (",", ".") if has_comma and has_mark else (".", ",")
+        if is_ambiguous:
+            decimals = (",",) if has_comma or has_mark else ()
         for decimal in decimals:
             if all(number(text, unit=unit, decimal=decimal) is not None for text in texts):
                 return TableColumn(type="number", label=label, unit=unit, decimal=decimal)
@@ -697,7 +699,8 @@ def as_yaml(mapping: TableMapping) -> str:
 
     tree = msgspec.to_builtins(mapping)
     columns = {
-        name: rule if set(rule) - {"type"} else rule.get("type", "text") for name, rule in tree["columns"].items()
+        name: rule if set(rule) - {"type"} else rule.get("type", "text")
+        for name, rule in tree.get("columns", {}).items()
     }
     tree = tree | {"columns": columns}
     return str(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True))

@@ -571,3 +571,68 @@ def test_digits_that_are_no_number_end_no_comparison(tmp_path: Path) -> None:
     with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
         graph.ingest(Document("doc:1", text, "Trips"))
         assert "[1]" in graph.answer("Does Ada have more mass than Ben?").text
+
+
+_STOCK = """Item;Supplier;In stock;Over budget;Quantity;Sold on;Price
+Bolt;First Aid;yes;no;40;2024-01-05;9
+Nut;Acme;no;yes;7;2024-03-01;4
+Oil;First Aid;yes;no;12;2024-02-11;15"""
+_USE = "Site;Floor;Nights;Debit;Start date\nAlder;1;3;5;2020-01-01\nAlder;2;2;5;2021-01-01\nBirch;2;7;9;2019-01-01"
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "said"),
+    [
+        # a label with a preposition is named whole
+        (_STOCK, "How many items are out of stock?", "does not say *in stock*"),
+        (_STOCK, "Which items are within budget?", "does not say *over budget*"),
+        (_STOCK, "How many items are not in stock?", "1 row where In stock is no: count = 1"),
+        # a word of a value is no rule
+        (
+            _STOCK,
+            "What is the total quantity of First Aid?",
+            "2 rows where Supplier is First Aid: sum of Quantity = 52",
+        ),
+        # another number of the row with an extreme
+        (_STOCK, "How much quantity has the cheapest item?", "asks for Quantity of one row"),
+        (_STOCK, "What is the quantity of the last item?", "max of Sold on = 2024-03-01"),
+        (_STOCK, "How much quantity has the last item?", "asks for Quantity of one row"),
+        (_USE, "How many nights has the longest stay?", "asks for Nights of one row"),
+        # pieces of a value, or its rows
+        (_STOCK, "How many items of First Aid are there?", "2 rows where Supplier is First Aid: count = 2"),
+        (_STOCK, "How many First Aid are there?", "may count rows, or Quantity"),
+        # rows of one name, numbers that are names, rates
+        (_USE, "How many sites are there?", "several rows have the same Site"),
+        (_USE, "How many floors are there?", "may count rows, or values of Floor"),
+        (_USE, "How many debits are there?", "may count rows, or values of Debit"),
+        (_USE, "How many nights are there?", "sum of Nights = 12"),
+        (_USE, "What is the average debit per night?", "a part of each of Nights"),
+        (_USE, "What is the total debit per floor?", "sum of Debit by Floor: 1 = 5; 2 = 14"),
+        # persons, who are not as old as their work
+        (_USE.replace("Site", "Name"), "Who is the oldest?", "names no column of numbers"),
+        (_USE.replace("Site", "Name"), "Who is the newest?", "max of Start date = 2021-01-01"),
+        (_USE.replace("Site", "Name").replace("Start date", "Born"), "Who is the oldest?", "min of Born = 2019-01-01"),
+        ("Rank;Team;Won\n1;Reds;8\n2;Blues;6", "Who won the most?", "max of Won = 8"),
+    ],
+)
+def test_what_a_number_would_mean_of_other_words(table: str, question: str, said: str) -> None:
+    try:
+        outcome = _head(question, _csv(table))
+    except ValueError as error:
+        outcome = str(error)
+    assert said in outcome
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many bolts are there?", "Item: Bolt; Supplier: First Aid; In stock: yes; Over budget: no; Quantity: 40;"),
+        ("What share of the items is not in stock?", "share = 33.33% (1 of 3)"),
+    ],
+)
+def test_one_row_is_shown_for_its_pieces_and_no_share(tmp_path: Path, question: str, said: str) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", _csv(_STOCK), "Items"))
+        answer = graph.answer(question)
+    assert said in answer.text
+    assert answer.is_supported

@@ -391,7 +391,7 @@ def test_units_formats_codes_and_names_of_rows_are_inferred(tmp_path: Path) -> N
         {
             "Name": f"Bridge {at}",
             "Height (m)": f"{at},5",
-            "Price": f"${at},000",
+            "Price": f"${at}000",
             "Share": f"{at} %",
             "Opened": f"{at + 10}.3.1999",
             "Postcode": f"0{at}123",
@@ -446,6 +446,22 @@ def _inferred(path: Path, text: str) -> str:
             "No,Text,Day\n1,a,03/04/2024\n2,b,25/12/2024\n",
             "name: Text\nkey: 'No'\ncolumns:\n  Day:\n    type: date\n    format: '%d/%m/%Y'\n",
         ),
+        (
+            "No;Text;Mass;Fee\n1;a;1,500;1,5\n2;b;1,250;2,5\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Mass:\n    type: number\n    decimal: ','\n"
+            "  Fee:\n    type: number\n    decimal: ','\n",
+        ),
+        # codes, and a table of names alone
+        (
+            "No,Text,Phone,Norm\n1,a,030 123 456,DIN 912\n2,b,040 555 123,DIN 934\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Phone: text\n  Norm: text\n",
+        ),
+        ("Amount,Name\n5,Ada\n7,Ada\n", "name: Name\nkey: Amount\ncolumns: {}\n"),
+        # signs that are typed, and before a unit
+        (
+            "No;Text;Fee;Gain;Sum\n1;a;-€5.00;\u22125;1\u2019250.50\n2;b;€3.00;7;900.00\n",
+            "name: Text\nkey: 'No'\ncolumns:\n  Fee:\n    type: number\n    unit: €\n  Gain: number\n  Sum: number\n",
+        ),
         # a key in words is the name
         (
             "Trip,City,Nights\nT1,Oslo,2\nT2,Rome,2\n",
@@ -470,6 +486,16 @@ def test_values_of_nested_objects_are_columns_and_cells_without_a_value_are_empt
     found = [each for each in read([str(path)], ReadOptions(rows=mapping)) if isinstance(each, Document)]
     assert [each.metadata.get("total") for each in found] == [None, 1, 2]
     assert "customer.country: Sweden" in found[0].text
+
+
+def test_an_object_beside_plain_values_is_no_column(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "a", "x": 1}\n{"id": "b", "x": {"y": 6}}', encoding="utf-8")
+    mapping = preview([str(tmp_path / "a.jsonl")], ReadOptions())
+    assert as_yaml(mapping) == "name: id\nkey: id\ncolumns:\n  x.y: number\n"
+    found = [
+        each for each in read([str(tmp_path / "a.jsonl")], ReadOptions(rows=mapping)) if isinstance(each, Document)
+    ]
+    assert [dict(each.metadata) for each in found] == [{"id": "a", "x": 1}, {"id": "b", "x.y": 6}]
 
 
 @pytest.mark.parametrize(("merged", "is_joined"), [("B1:C1", True), ("", False)])
