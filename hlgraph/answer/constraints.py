@@ -444,6 +444,7 @@ _AUXILIARY = "did|does|do|has|have|had|will|can|could|would"
 _THING_NAMED = rf"(?:{_NAMED}|(?:the|an?|its|his|her|their|our) [a-z-]+(?: [a-z-]+){{0,2}}?)"
 _ACTIVE = re.compile(rf"(?i:{_AUXILIARY}) (?P<agent>{_NAMED}) (?P<verb>[a-z]+)(?: and [a-z]+)? (?P<patient>{_NAMED})")
 _PASSIVE = re.compile(rf"(?i:was|were|is|are) (?P<patient>{_NAMED}) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
+_WHO_BY = re.compile(rf"(?:[Ww]ho|[Ww]hat|[Ww]hich [a-z]+) (?:was|were|is|are) (?P<verb>[a-z]+) by (?P<agent>{_NAMED})")
 _WHO = re.compile(
     rf"(?:[Ww]ho|[Ww]hat|[Ww]hich [a-z]+) (?!(?:{_AUXILIARY}|is|was|are|were) )(?P<verb>[a-z]+) "
     rf"(?P<patient>{_NAMED}|{_THING_NAMED}(?=\W*$))"
@@ -868,7 +869,7 @@ def _has_another(text: str, word: str, preposition: str, name: str) -> bool:
 @cached_by_text(_KEPT)
 def _roles(question: str) -> list[tuple[str, str, bool]]:
     """The names of a question beside its verb, and whether each does what the verb says."""
-    for pattern in (_PASSIVE, _ACTIVE, _WHO, _WHOM):
+    for pattern in (_PASSIVE, _ACTIVE, _WHO_BY, _WHO, _WHOM):
         if match := pattern.search(question):
             roles = match.groupdict()
             sides = [role for role in ("agent", "patient") if roles.get(role)]

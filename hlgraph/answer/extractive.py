@@ -397,18 +397,26 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
     if kind is Expected.PLACE:
         place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
-        is_there = place and (f": {fold(place[1])}: " in f": {fold(text)}" or _IS_PUT.search(text))
+        is_there = place and (f": {fold(place[1])}: " in f": {fold(text)}" or _is_put(place[1], text))
         return bool(is_there or _STANDS.search(text)) or any(map(before.has, constraints.words))
     return False
 
 
-_TRADE_ASKED = re.compile(r"^what\b.*\b(?:occupation|profession|trade|job)\W*$", re.IGNORECASE)
+def _is_put(thing: str, text: str) -> bool:
+    """Whether a text says where a thing, or what a pronoun stands for, is put: "The key is kept in the office"."""
+    put = _IS_PUT.search(text)
+    before = content_set(text[: put.start()]) if put else frozenset()
+    own = content_words(re.split(r" (?:of|on|in|for|at) ", thing, maxsplit=1)[0])
+    return put is not None and (not before or all(map(Statements([" ".join(before)]).has, own)))
+
+
+_TRADE_ASKED = re.compile(r"^what\b.*\b(?:occupation|profession|trade|job)(?: of (?-i:[A-Z])[^?]*)?\W*$", re.IGNORECASE)
 _TRADE_SAID = re.compile(
     r"\b(?:occupation|profession|trade|job)s?(?: \([^()]*\))?(?::| (?:is|was|of|as)\b)|\bby (?:profession|trade)\b",
     re.IGNORECASE,
 )
 _TRADE = re.compile(
-    r"(?!(?i:the|an?|his|her|their|its) )((?:[^;:,()\[\]]|, [^,;:]*,(?= )|, [A-Z]{2,5}\b|\([^()]*\)|\[[^\[\]]*\])*?),?"
+    r"(?!(?i:the|an?|his|her|their|its) )((?:[^;:,()\[\]]|(?>, [A-Z]{2,5}\b(?!,)|, [^,;:]*,(?= ))|\([^()]*\)|\[[^\[\]]*\])*?),?"
     r" (?:(?:is|was) (?:also )?an? |work(?:s|ed) as )"
     rf"(?!(?:[\w-]+ ){{0,2}}(?:{'|'.join(LISTS['no_trades'])})\b)"
     r"|([^,.;:]+), (?!(?:an?|the|who|which|and|or|is|was) )(?:[A-Za-z]+ ){0,3}[a-z]+(?: and [a-z]+)?(?= \(|[.;]|$)"

@@ -255,6 +255,9 @@ def _people(label: str) -> frozenset[str]:
 def _kind_over(asked: _Asked, table: Table) -> _Kind:
     """The rule that a question names over a table: a list if none; "max" of the column "Max. depth", "First aid" name none."""
     kind = _kind(asked) or _Kind("list")
+    if kind.inner == "share":  # "the share of the Reds" may be a column, "the share of the votes" is none
+        naming = set[int]().union(*map(asked.naming, table.labels))
+        return _Kind("list") if kind.at - 1 in naming and naming.isdisjoint((kind.at + 1, kind.at + 2)) else kind
     cells = chain.from_iterable(chain.from_iterable(row.cells.values()) for row in table.rows) if kind.extreme else ()
     names = dict.fromkeys(chain((parted(label)[0] for label in table.labels), cells))
     named = [span for name in names for span in asked.spans(name) if len(span) > 1]
@@ -424,10 +427,12 @@ class _Filters:
         verb = asked.words[first - 1] if first else ""
         measures = word_set(MEASURES.get(compared, ("", True))[0] or _BY_VERB.get(verb, ""))
         with_unit = asked.within(end, end + 1 + asked.text[end:].find(unit) + len(unit))
+        fitting = [label for label in self.labels if measures & set(tokens_of(parted(label)[0]))]
+        measured = fitting[0] if len(fitting) == 1 else ""
         for label in self.labels:
             name, of_label = parted(label)
             is_near = any(span.start - after in (0, 1) or first - span.stop in (0, 1) for span in asked.spans(name))
-            if (is_near or measures & set(tokens_of(name))) and self.columns.share(label) >= MOSTLY:
+            if (is_near or label == measured) and self.columns.share(label) >= MOSTLY:
                 units = {each.unit or of_label for each in self.columns.quantities(label, self.rows)} - {""}
                 around = [word for part in self.table.context for word in tokens_of(part)]
                 is_unit = key(unit) in map(key, map(fold, units) if units else around)
@@ -705,6 +710,8 @@ class _Rule(_Filters):
         is_rule |= (self.inner in ("count", "distinct") and "many" in self.asked.words) or (
             self.inner == "list" and bool(self.shown)
         )
+        if self.is_cell and not any(self.target in row.cells for row in rows):
+            raise ObstacleError(f"the row has no {self.target}", most_rank=0)
         if self.is_cell and len(rows) > 1:
             raise ObstacleError(f"{counted(len(rows))} have what the question names", most_rank=0)
         is_lookup = len(rows) == 1 and bool(where) and (not is_rule or bool(self.is_cell) or bool(self.beside))

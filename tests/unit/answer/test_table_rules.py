@@ -573,10 +573,10 @@ def test_digits_that_are_no_number_end_no_comparison(tmp_path: Path) -> None:
         assert "[1]" in graph.answer("Does Ada have more mass than Ben?").text
 
 
-_STOCK = """Item;Supplier;In stock;Over budget;Quantity;Sold on;Price
-Bolt;First Aid;yes;no;40;2024-01-05;9
-Nut;Acme;no;yes;7;2024-03-01;4
-Oil;First Aid;yes;no;12;2024-02-11;15"""
+_STOCK = """Item;Supplier;In stock;Over budget;Quantity;Sold on;Price;Share
+Bolt;First Aid;yes;no;40;2024-01-05;9;70
+Nut;Acme;no;yes;7;2024-03-01;4;10
+Oil;First Aid;yes;no;12;2024-02-11;15;20"""
 _USE = "Site;Floor;Nights;Debit;Start date\nAlder;1;3;5;2020-01-01\nAlder;2;2;5;2021-01-01\nBirch;2;7;9;2019-01-01"
 
 
@@ -613,6 +613,10 @@ _USE = "Site;Floor;Nights;Debit;Start date\nAlder;1;3;5;2020-01-01\nAlder;2;2;5;
         (_USE.replace("Site", "Name"), "Who is the newest?", "max of Start date = 2021-01-01"),
         (_USE.replace("Site", "Name").replace("Start date", "Born"), "Who is the oldest?", "min of Born = 2019-01-01"),
         ("Rank;Team;Won\n1;Reds;8\n2;Blues;6", "Who won the most?", "max of Won = 8"),
+        # a limit on one of two prices, and a cell that is empty
+        ("Part;Net price;Gross price\nA;1;3\nB;4;5", "How many parts cost more than 2?", "no column of numbers for"),
+        ("Part;Net price;Gross price\nA;1;3\nB;4;5", "How many parts have a net price over 2?", "count = 1"),
+        ("Part;Price;Mass\nAxle;1;3\nBolt;;5", "What is the price of the bolt?", "the row has no Price"),
     ],
 )
 def test_what_a_number_would_mean_of_other_words(table: str, question: str, said: str) -> None:
@@ -626,8 +630,10 @@ def test_what_a_number_would_mean_of_other_words(table: str, question: str, said
 @pytest.mark.parametrize(
     ("question", "said"),
     [
+        ("What is the share of the nut?", "Item: Nut; Supplier: Acme"),  # a column of its own
+        ("What share of the quantity is from Acme?", "share of sum of Quantity = 11.86% (7 of 59)"),
         ("How many bolts are there?", "Item: Bolt; Supplier: First Aid; In stock: yes; Over budget: no; Quantity: 40;"),
-        ("What share of the items is not in stock?", "share = 33.33% (1 of 3)"),
+        ("What percentage of the items is not in stock?", "share = 33.33% (1 of 3)"),
     ],
 )
 def test_one_row_is_shown_for_its_pieces_and_no_share(tmp_path: Path, question: str, said: str) -> None:
