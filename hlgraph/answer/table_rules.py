@@ -1038,10 +1038,13 @@ def table_answer(question: str, evidence: Sequence[Evidence], *, reader: TableRe
     ranges = [row for _, _, table in ranked if is_ranged and (row := ranged_row(question, table))]
     if len(ranges) == 1:
         return _of_row(question, reader.evidence(ranges))
-    return _ruled(question, sorted(ranked, key=lambda each: each[:2]), reader) if is_ruled else ""
+    ranked.sort(key=lambda each: each[:2])
+    return _ruled(question, ranked, reader, first=(evidence[0].source.id, evidence[0].start)) if is_ruled else ""
 
 
-def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: TableReader) -> Answer | str:
+def _ruled(
+    question: str, ranked: Sequence[tuple[int, int, Table]], reader: TableReader, *, first: tuple[str, int]
+) -> Answer | str:
     results: dict[str, tuple[Table, Computed]] = {}
     reason, row = "", None
     for rank, _, table in ranked:
@@ -1057,7 +1060,7 @@ def _ruled(question: str, ranked: Sequence[tuple[int, int, Table]], reader: Tabl
         return f"several tables fit ({names})"
     if not results and not reason and row is None and asks_for_number(question):
         best = next((table for rank, _, table in ranked if rank == 0), None)
-        count = _rows_named(question, best) if best else 0
+        count = _rows_like(question, first, best.rows) if best else 0
         return OneOfRows(f"{counted(count)} have what the question names") if count > 1 else ""
     if not results:
         return reason if row is None else ""
@@ -1073,21 +1076,18 @@ class OneOfRows(str):
     __slots__ = ()
 
 
-def _rows_named(question: str, table: Table) -> int:
-    """The number of rows that have a value which the question names in each column of such values; 0 if it names none."""
-    asked = _Asked(question)
-    named: defaultdict[str, set[str]] = defaultdict(set)
-    for label, cell in ((label, cell) for row in table.rows for label, cells in row.cells.items() for cell in cells):
-        if not cell.isdigit() and any(asked.spans(cell)):
-            named[label].add(cell)
-    fitting = table.rows if named else []
-    return sum(all(not cells.isdisjoint(row.cells.get(label, ())) for label, cells in named.items()) for row in fitting)
+def _rows_like(question: str, first: tuple[str, int], rows: Sequence[Row]) -> int:
+    """The number of rows whose cells have all words of a question that those of the first one have, but limits."""
+    asked = _Asked(_LIMIT.sub(" ", fold(question))).known - {*map(stem, STOP_WORDS)}
+    cells = ((row, " ".join(chain.from_iterable(row.cells.values()))) for row in rows)
+    said = {(row.chunk.source_id, row.start): asked.intersection(map(key, tokens_of(text))) for row, text in cells}
+    return sum(said[first] <= words for words in said.values()) if first in said else 0
 
 
 def answering_row(question: str, table: Table) -> Row | None:
     """The one row of a table that has all values which a question names, and a cell in a column that it names; None if several do.
 
-    A word for a rule, such as "total" or "most", must be one of that row or of its labels.
+    A word for a rule, such as "total" or "most", must be one of that row or of its labels. A limit has no such row: "over 5".
 
     Parameters
     ----------
@@ -1102,7 +1102,7 @@ def answering_row(question: str, table: Table) -> Row | None:
         if any(asked.spans(cell)):
             named[label].add(cell)
     wanted = [label for label in table.labels if label not in named and asked.naming(label)]
-    if not named or not wanted:
+    if not named or not wanted or any(match["word"] not in _OF_TIME for match in _LIMIT.finditer(asked.text)):
         return None
     rows = table.rows
     for label, cells in named.items():

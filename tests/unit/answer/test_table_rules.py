@@ -642,3 +642,28 @@ def test_one_row_is_shown_for_its_pieces_and_no_share(tmp_path: Path, question: 
         answer = graph.answer(question)
     assert said in answer.text
     assert answer.is_supported
+
+
+_FLEET = "Plate;Make;Model;Built;Insured;Leased\nKA-1;Velo;City;2015;✓;✗\nKA-2;Velo;Van;2019;✓;✓\nKA-3;Orsa Big;City;2021;✗;✓"
+_HEADS = "Department;Head;Employees;Floor\nSales;Ada Falk;12;1\nFinance;Ben Moro;5;2\nResearch;Cy Dunn;20;2"
+_FLIGHTS = "Flight;From;To;Seats\nF1;Oslo;Rome;180\nF2;Rome;Oslo;180\nF3;Oslo;Bonn;90"
+_CARS = "Car;Make;Age;Seats\nC1;Velo;3;5\nC2;Orsa;8;7\nC3;Velo;1;2"
+
+
+@pytest.mark.parametrize(
+    ("title", "table", "question", "is_supported"),
+    [
+        ("Fleet", _FLEET, "How many vehicles are insured?", False),  # no value is named
+        ("Departments", _HEADS, "How many employees are on floor 2?", False),  # of two rows
+        ("Flights", _FLIGHTS, "How many flights depart from Oslo?", False),  # a value of two columns
+        ("Cars", _CARS, "How many cars are older than 2 years?", False),  # a limit, and the 2 of another column
+        ("Departments", _HEADS, "How many employees has Falk?", True),  # a part of a name
+    ],
+)
+def test_one_row_of_several_is_no_number(
+    tmp_path: Path, title: str, table: str, question: str, is_supported: bool
+) -> None:
+    with hlgraph.connect(f"hlgraph://{tmp_path}/store", embedder=WordEmbedder()) as graph:
+        graph.ingest(Document("doc:1", _csv(table), title))
+        answer = graph.answer(question)
+    assert answer.is_supported == is_supported, answer.text
