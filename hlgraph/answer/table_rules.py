@@ -255,7 +255,7 @@ def _people(label: str) -> frozenset[str]:
 def _kind_over(asked: _Asked, table: Table) -> _Kind:
     """The rule that a question names over a table: a list if none; "max" of the column "Max. depth", "First aid" name none."""
     kind = _kind(asked) or _Kind("list")
-    if kind.inner == "share":  # "the share of the Reds" may be a column, "the share of the votes" is none
+    if kind.inner == "share":  # "the share of the Reds" may be a column, unlike "the share of the votes"
         naming = set[int]().union(*map(asked.naming, table.labels))
         return _Kind("list") if kind.at - 1 in naming and naming.isdisjoint((kind.at + 1, kind.at + 2)) else kind
     cells = chain.from_iterable(chain.from_iterable(row.cells.values()) for row in table.rows) if kind.extreme else ()

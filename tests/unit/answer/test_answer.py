@@ -140,6 +140,7 @@ NEAR_MISSES = [
     ("What is the occupation of Ada Falk?", "Ben Moro is a cousin of Ada Falk.", ""),
     ("What is the job of Ada Falk?", "Ada Falk was a miller.", None),
     ("What is Ada Falk's occupation?", "Ada Falk, FRS was a physician.", None),
+    ("What is Ada Falk's occupation?", f"Ada Falk visited{', AB' * 60}; she rested.", "occupation"),
     ("Who was killed by Ben Moro?", "Ada Falk killed Ben Moro.", ""),
     ("Who was killed by Ada Falk?", "Ada Falk killed Ben Moro.", None),
     ("How long is the notice period of the lease?", "The lease may be ended with three months' notice.", None),
