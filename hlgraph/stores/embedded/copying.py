@@ -14,7 +14,7 @@ from hlgraph.change import About, Change, FactRow, MentionLink, Placement, Suppo
 from hlgraph.records import Kind
 from hlgraph.stores.batches import batched
 from hlgraph.stores.bulk_copies import Arrival, BulkReader, Copies, CorpusWriter, NamedEntity, Relation, check_counts
-from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.database import ONCE, Database, reading_once
 from hlgraph.stores.embedded.derived import EmbeddedDomainStore
 from hlgraph.stores.embedded.rows import publish, select
 from hlgraph.stores.embedded.sqlite import reading
@@ -92,6 +92,8 @@ class EmbeddedCorpusReader(BulkReader):
     def __init__(self, database: Database, corpus: str) -> None:
         self._database = database
         self._corpus = corpus
+        with reading(database.path):
+            reading_once(database)
 
     def sources(self, *, has_facts: bool = True, among: Sequence[str] | None = None) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
@@ -175,8 +177,6 @@ class EmbeddedCorpusReader(BulkReader):
 _NAMES = """
     SELECT name FROM corpus UNION SELECT corpus FROM domain UNION SELECT corpus FROM hold UNION SELECT corpus FROM receipt
     ORDER BY 1"""
-_CACHE = 8 * 1024
-"""Pages of the database that an import may hold in memory, KiB."""
 
 
 class EmbeddedCorpusWriter(CorpusWriter):
@@ -201,7 +201,7 @@ class EmbeddedCorpusWriter(CorpusWriter):
     def begin(self) -> int:
         """See :meth:`CorpusWriter.begin`. After a kill there is nothing to continue from."""
         arrival, connection = self._arrival, self._database.writer()
-        connection.execute(f"PRAGMA cache_size = -{_CACHE}")  # it changes more pages than memory should hold
+        connection.execute(f"PRAGMA cache_size = -{ONCE}")  # it changes more pages than memory should hold
         connection.execute("INSERT OR IGNORE INTO corpus (name, ids) VALUES (?, ?)", (arrival.corpus, arrival.ids))
         packed = None if arrival.calibration is None else msgspec.json.encode(arrival.calibration).decode()
         connection.execute(

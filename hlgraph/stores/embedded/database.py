@@ -30,6 +30,8 @@ _Identity: TypeAlias = tuple[int, int]
 _DRAIN = 5_000  # milliseconds to wait for readers of older states, before bytes that they may read are overwritten
 _LOOKS = 100  # at the state, before a transaction gets one of its own
 _SUMS = 10_000  # seals in memory in a transaction of many parts
+ONCE = 8 * 1024
+"""Pages in memory of what reads or writes a whole corpus, KiB."""
 _OWN_STATES = itertools.count()
 _PRAGMAS = (
     "journal_mode = WAL",
@@ -567,3 +569,10 @@ class Readers:
         self.is_closed = True
         self.release()
         self.drop()
+
+
+def reading_once(database: Database) -> sqlite3.Connection:
+    """The reader of this thread, from now on with few pages in memory: what reads all of a corpus needs each page once."""
+    connection = database.reader()
+    connection.execute(f"PRAGMA cache_size = -{ONCE}")
+    return connection

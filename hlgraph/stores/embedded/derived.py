@@ -26,7 +26,7 @@ from hlgraph.stores.derived import (
     Summarised,
 )
 from hlgraph.stores.embedded import image_changes
-from hlgraph.stores.embedded.database import Database
+from hlgraph.stores.embedded.database import Database, reading_once
 from hlgraph.stores.embedded.sqlite import LINKS, SUMMARY, SYNONYMS, broken_seals, key_of, reading, totals, write_seals
 from hlgraph.stores.protocols import (
     AlteredRecord,
@@ -494,8 +494,8 @@ class EmbeddedSeals(Seals):
         """See :meth:`Seals.altered`."""
         if not self._database.exists():
             return ()
-        connection = self._database.reader()
         with reading(self._database.path):
+            connection = reading_once(self._database)
             records = {item for _, item in altered_records(connection) if item.corpus == corpus}
             for kind, which in ((Kind.ENTITY, NAMES_OF_ENTITIES), (Kind.TOPIC, NAMES_OF_TOPICS)):
                 query = f"SELECT id FROM node JOIN corpus USING (c) WHERE name = ? AND n IN (SELECT n {which})"
