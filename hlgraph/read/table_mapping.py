@@ -516,11 +516,14 @@ _LONGEST_INFERRED = 80  # characters of a name; longer values are text
 _LEAST_REPEATED = 2  # mean rows per value of a reference
 _KEYS = re.compile(r"(?:.*[\W_])?(?:id|key|no|nr|number|code|sku|isbn|uuid)\W*", re.IGNORECASE)
 _NAMES = re.compile(r"(?:[^.]*[^.\w]|[^.]*_)?(?:name|title|label)\W*", re.IGNORECASE)
+_CURRENCIES = "AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD"
 _UNIT_OF_HEADER = re.compile(
     r"(?P<label>.*\S)(?:\s*[(\[](?P<unit>[^\s()\[\]\d]{1,8}|[^\s()\[\]]{1,4})[)\]]"
-    r"|\s(?P<currency>AUD|CAD|CHF|CZK|DKK|EUR|GBP|JPY|NOK|PLN|SEK|USD|[$€£¥%]))"
+    rf"|\s(?P<currency>{_CURRENCIES}|[$€£¥%]))"
 )
-_UNIT_OF_CELL = re.compile(r"(?P<before>[$€£¥₹]|[A-Z]{3}(?=\s?[\d-]))?\s?[+-]?[\d.,' ]*\d\s?(?P<behind>[^\d\s.,]{0,8})")
+_UNIT_OF_CELL = re.compile(
+    rf"(?P<before>[$€£¥₹]|(?:{_CURRENCIES})(?=\s?[\d-]))?\s?[+-]?[\d.,' ]*\d\s?(?P<behind>[^\d\s.,]{{0,8}})"
+)
 _GROUP = re.compile(r"[^\d.,]*[1-9]\d{0,2}\.\d{3}\D*")  # 1.250 is ambiguous
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%d %B %Y", "%B %d, %Y", "%d %b %Y")
 
@@ -662,6 +665,7 @@ def _column(name: str, profile: _Profile, *, has_comma: bool = False) -> TableCo
     named = (header["unit"] or header["currency"]) if header else ""
     unit = units.pop() if len(units) == 1 else "" if units <= {"", named} else None
     is_code = any(len(text) > 1 and text[0] == "0" and text.isdecimal() for text in texts)
+    is_code = is_code or all(text.endswith("-") for text in texts)  # ages from 18 on
     if texts and unit is not None and not is_code:
         of_header = named if unit in ("", named) else ""
         label = header["label"] if header and of_header else ""

@@ -65,7 +65,7 @@ def list_items_of_word(tree: HtmlElement) -> None:
 
 def show_fields(tree: HtmlElement) -> None:
     """Put what is chosen or filled in where the labelled fields of a form stand, in place: "[x]", "[ ]", a value, an option."""
-    for field in tree.xpath(_FIELDS_OF_FORMS):
+    for field in [each for each in tree.iter("input", "select", "textarea") if _is_labelled(each)]:
         kind, value = str(field.get("type", "text")).lower(), str(field.get("value", "")).strip()
         if field.tag == "select":
             value = ", ".join(map(shown_words, field.xpath(".//option[@selected]")))
@@ -82,18 +82,24 @@ def show_fields(tree: HtmlElement) -> None:
             field.tag, field.text, field.tail = "span", f" {value} ", f" {field.tail or ''}"
 
 
-_FIELDS_OF_FORMS = " | ".join(
-    f"//{tag}[ancestor::label or preceding-sibling::*[1][self::label] or (@type and "
-    "(parent::li or parent::td or parent::p[parent::li] or (ancestor::form and following-sibling::*[1][self::label])))]"
-    "[not(@role='switch' or contains(@class, 'toggle') or contains(@class, 'toctree'))]"
-    for tag in ("input", "select", "textarea")
-)
+def _is_labelled(field: HtmlElement) -> bool:
+    """Whether a field has a label, or stands in an item or a cell, and is no switch of the page itself."""
+    kind, above, below, parent = str(field.get("class", "")), field.getprevious(), field.getnext(), field.getparent()
+    if field.get("role") == "switch" or "toggle" in kind or "toctree" in kind:
+        return False
+    around = [each.tag for each in field.iterancestors()]
+    is_entry = parent.tag in ("li", "td") or around[:2] == ["p", "li"]
+    is_before = "form" in around and below is not None and below.tag == "label"
+    is_after = above is not None and above.tag == "label"
+    return "label" in around or is_after or (field.get("type") is not None and (is_entry or is_before))
+
+
 _SHOWN_FIELDS = frozenset(["checkbox", "date", "email", "month", "number", "radio", "tel", "text", "time", "url"])
 
 
 def lead_parts(tree: HtmlElement) -> None:
     """Put the kind of a warning and the label of a tab in front of what stands below them, in place: "Warning: Never do it."."""
-    for title in tree.xpath(_BOX_TITLES):
+    for title in [each for each in tree.xpath(_BOX_TITLES) if each.getprevious() is None]:
         box, name = title.getparent(), shown_words(title)
         if name and len(name) <= _LONGEST_NAME and name[-1] not in ".!?:" and shown_words(box) != name:
             remove(title)

@@ -977,6 +977,10 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
             "<div class='admonition'><p class='admonition-title'>Warning</p>Never <b>open</b> it.</div>",
             "Warning: Never **open** it.",
         ),
+        (
+            "<div><p class='admonition-title'>Note</p><p>Stop it.</p><p class='admonition-title'>Tip</p><p>Go.</p></div>",
+            "Note: Stop it.\n\nTip\n\nGo.",
+        ),
         ("<div><p class='markdown-alert-title'>Note</p><ul><li>Stop it.</li></ul></div>", "Note:\n\n- Stop it."),
         (
             "<div><p class='admonition-title'>Why does it stop?</p><p>It is old.</p></div>",

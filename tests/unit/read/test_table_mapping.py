@@ -446,6 +446,9 @@ def _inferred(path: Path, text: str) -> str:
             "No,Text,Day\n1,a,03/04/2024\n2,b,25/12/2024\n",
             "name: Text\nkey: 'No'\ncolumns:\n  Day:\n    type: date\n    format: '%d/%m/%Y'\n",
         ),
+        # codes and ages are no amounts
+        ("Part,Town\nABC101,Bonn\nABC102,Kiel\n", "name: Part\nkey: Part\ncolumns:\n  Town: text\n"),
+        ("No,Text,Age\n1,a,18-\n2,b,65-\n", "name: Text\nkey: 'No'\ncolumns:\n  Age: text\n"),
         # a key in words is the name
         (
             "Trip,City,Nights\nT1,Oslo,2\nT2,Rome,2\n",
