@@ -689,7 +689,10 @@ def _tables(
         if not any(map(_NOTE.match, notes)):  # tasks without an owner
             notes = []
         shown, kept = list(labels), rows[: len(rows) - len(notes)]
-        if len(shown) > 2 and not shown[0]:  # a report: a row with a name alone is a section
+        alone_names = {row[0].strip().lower() for row in kept if not any(row[1:])}
+        totals = {f"total {word}{name}" for name in alone_names for word in ("", "for ")}
+        is_report = any(row[0].strip().lower() in totals for row in kept)
+        if len(shown) > 2 and not shown[0] and is_report:  # a row with a name alone is a section
             kept, below = in_sections([[*map(Cell, row)] for row in kept])
             notes = [*notes, *reversed(below)]
             shown = ["", *shown] if kept and len(kept[0]) > len(shown) else shown

@@ -664,6 +664,7 @@ def _column(name: str, profile: _Profile, *, has_comma: bool = False) -> TableCo
     named = (header["unit"] or header["currency"]) if header else ""
     unit = units.pop() if len(units) == 1 else "" if units <= {"", named} else None
     is_code = any(map(_CODE.fullmatch, texts))
+    is_code = is_code or all(text.endswith("-") for text in texts)  # ages from 18 on
     if texts and unit is not None and not is_code:
         of_header = named if unit in ("", named) else ""
         label = header["label"] if header and of_header else ""

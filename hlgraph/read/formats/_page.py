@@ -65,7 +65,7 @@ def list_items_of_word(tree: HtmlElement) -> None:
 
 def show_fields(tree: HtmlElement) -> None:
     """Put what is chosen or filled in where the labelled fields of a form stand, in place: "[x]", "[ ]", a value, an option."""
-    for field in tree.xpath(_FIELDS_OF_FORMS):
+    for field in [each for each in tree.iter("input", "select", "textarea") if _is_labelled(each)]:
         kind, value = str(field.get("type", "text")).lower(), str(field.get("value", "")).strip()
         if field.tag == "select":
             value = ", ".join(map(shown_words, field.xpath(".//option[@selected]")))
@@ -82,21 +82,27 @@ def show_fields(tree: HtmlElement) -> None:
             field.tag, field.text, field.tail = "span", f" {value} ", f" {field.tail or ''}"
 
 
-_FIELDS_OF_FORMS = " | ".join(
-    f"//{tag}[ancestor::label or preceding-sibling::*[1][self::label] or (@type and "
-    "(parent::li or parent::td or parent::p[parent::li] or (ancestor::form and following-sibling::*[1][self::label])))]"
-    "[not(@role='switch' or contains(@class, 'toggle') or contains(@class, 'toctree'))]"
-    for tag in ("input", "select", "textarea")
-)
+def _is_labelled(field: HtmlElement) -> bool:
+    """Whether a field has a label, or stands in an item or a cell, and is no switch of the page itself."""
+    kind, above, below, parent = str(field.get("class", "")), field.getprevious(), field.getnext(), field.getparent()
+    if field.get("role") == "switch" or "toggle" in kind or "toctree" in kind:
+        return False
+    around = [each.tag for each in field.iterancestors()]
+    is_entry = parent.tag in ("li", "td") or around[:2] == ["p", "li"]
+    is_before = "form" in around and below is not None and below.tag == "label"
+    is_after = above is not None and above.tag == "label"
+    return "label" in around or is_after or (field.get("type") is not None and (is_entry or is_before))
+
+
 _SHOWN_FIELDS = frozenset(["checkbox", "date", "email", "month", "number", "radio", "tel", "text", "time", "url"])
 
 
 def lead_parts(tree: HtmlElement) -> None:
     """Put the kind of a warning and the label of a tab in front of what stands below them, in place: "Warning: Never do it."."""
-    for title in tree.xpath(_BOX_TITLES):
+    for title in [each for each in tree.xpath(_BOX_TITLES) if each.getprevious() is None]:
         box, name = title.getparent(), shown_words(title)
         if name and len(name) <= _LONGEST_NAME and name[-1] not in ".!?:" and shown_words(box) != name:
-            box.remove(title)
+            remove(title)
             _lead(box, name[0].upper() + name[1:])
     every = tree.xpath("//*[@role='tablist']")
     around = Counter(tabs.getparent() for tabs in every)
@@ -130,8 +136,13 @@ _LONGEST_NAME = 60
 
 
 def remove_asking(part: HtmlElement) -> None:
-    """Remove a part that only asks readers for their opinion of the page, or says how they answered, with the box around it."""
+    """Remove a part that only asks readers for their opinion of the page, or says how they answered, with the box around it.
+
+    A question in a table stays: it names the row of a survey.
+    """
     asking = None
+    if next(part.iterancestors("td", "th"), None) is not None:
+        return
     while part.tag != "body":
         text = ""
         for each in part.itertext():
@@ -154,22 +165,42 @@ _ASKED = re.compile(
     r"|return to top|back to top|thanks? (?:you )?for your feedback[.!]?)\s*)+",
     re.IGNORECASE,
 )
-MAY_ASK = re.compile(r"\s*(?:\d|back|did|have|is|please|return|sign|submit|thank|was)", re.IGNORECASE)
+MAY_ASK = re.compile(r"\s*(?:\d|back|did|have|is|please|return|sign|submit|was)", re.IGNORECASE)
 _ANSWER = re.compile(r"(?:(?:yes|no)\s*)+", re.IGNORECASE)
 
 
-_ICONS = ".//i/@class | .//span/@class | .//svg/@class | .//use/@*[contains(name(), 'href')] | .//img/@src"
+_ICONS = " | ".join(  # but for those that readers press
+    f".//{sign}[not(ancestor::a or ancestor::button)]/@{name}"
+    for sign, name in (
+        ("i", "class"),
+        ("span", "class"),
+        ("svg", "class"),
+        ("use", "*[contains(name(), 'href')]"),
+        ("img", "src"),
+    )
+)
 _IS_ICON = re.compile(
     r"(?<![a-z])(?:bi|fa[a-z]?|glyphicon|icons?|svg|dashicons)(?![a-z])|\.(?:gif|jpe?g|png|svg|webp)$|^#"
 )
 _YES = frozenset(["check", "checked", "checkmark", "ok", "tick", "yes"])
 _NO = frozenset(["ban", "cancel", "close", "cross", "no", "remove", "times", "x", "xmark"])
+_SHAPES = frozenset(  # what the name of an icon says besides: "bi-x-circle-fill"; another word makes it another icon: "x-ray"
+    re.split(
+        r"\W+",
+        "bi black bold circle dashicons fa fab fal far fas fill glyphicon gray green grey icon icons large lg light mark o "
+        "outline outlined red regular round sharp sign small sm solid square svg thick thin",
+    )
+)
+_OF_ICON = _SHAPES | _YES | _NO
+_LETTERS = re.compile(r"(?<![a-z\d])[a-z]+")  # not of "logo@2x"
+_ENDING = re.compile(r"\.[a-z]+$")
 
 
 def sign_of(cell: HtmlElement) -> str:
     """What the picture or icon in a cell without words says, yes or no; empty if that is unknown."""
     names = [str(name).lower().rpartition("/")[2] for name in cell.xpath(_ICONS)]
-    parts = {part for name in names if _IS_ICON.search(name) for part in re.split(r"[^a-z]+", name)}
+    signs = [sign for name in names if _IS_ICON.search(name) for sign in _ENDING.sub("", name).split()]
+    parts = {part for sign in signs if _OF_ICON.issuperset(own := _LETTERS.findall(sign)) for part in own}
     is_yes, is_no = bool(parts & _YES), bool(parts & _NO)
     return "" if is_yes == is_no else "✓" if is_yes else "✗"
 

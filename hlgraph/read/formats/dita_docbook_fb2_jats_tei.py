@@ -730,13 +730,16 @@ _DOCBOOK_INLINES: dict[str, Inline] = {
 # Laws, drug labels, health records and RFCs, which the format "xml" recognises by their first element.
 
 _CLAUSES = _names(
-    "alinea appendix article attachment book chapter clause debateSection division hcontainer indent item level paragraph part "
-    "point proviso quoted-block recital recitals rule section subchapter subclause subdivision subitem subparagraph subpart "
-    "subsection subtitle tome"
+    "alinea appendix article attachment book chapter clause debateSection division hcontainer indent item level note paragraph "
+    "part point proviso quoted-block recital recitals rule section subchapter subclause subdivision subitem subparagraph "
+    "subpart subsection subtitle tome"
 )
 _NUMBERS, _HEADS = ("num", "enum", "caption", "marker"), ("heading", "header", "title", "name", "subheading")
 _PROSE_ROOTS = {  # each with what tells it from other XML
-    **dict.fromkeys(("bill", "resolution", "amendment-doc", "uscDoc", "lawDoc", "pLaw", "statute"), ("enum", "num")),
+    **dict.fromkeys(
+        ("bill", "resolution", "amendment-doc", "uscDoc", "lawDoc", "pLaw", "statute"),
+        ("legis-body", "resolution-body", "amendment-body", "engrossed-amendment-body", "main"),
+    ),
     **dict.fromkeys(("document", "ClinicalDocument"), ("structuredBody",)),
     "akomaNtoso": ("meta",),
     "rfc": ("middle",),
@@ -763,10 +766,13 @@ def prose_documents(root: Element, produced: Produced) -> Iterator[Document]:
     """
     origin = produced.origin
     if tag_of(root) == "PubmedArticleSet":
-        for number, article in enumerate(children(root, "PubmedArticle"), 1):
+        for number, article in enumerate(children(root, "PubmedArticle", "PubmedBookArticle"), 1):
             yield _cited_article(Origin(f"{origin.uri}#{number}", origin.name), article, produced)
     if tag_of(root) not in _PROSE_ROOTS or not below(root, *_PROSE_ROOTS[tag_of(root)]):
         return
+    for each in [*root.iter(*(f"{{*}}{name}" for name in _PROSE_ABOUT))]:
+        if _is_in_line(each):
+            each.tag = "inline"
     anchors = {attribute(each, "anchor"): each for each in root.iter("{*}*") if attribute(each, "anchor")}
     flow = Flow(root, produced, blocks=_PROSE, inlines={**_PROSE_INLINES, "xref": _xref(anchors)})
     title, metadata = _prose_metadata(flow, root)
@@ -782,20 +788,24 @@ def _cited_article(origin: Origin, article: Element, produced: Produced) -> Docu
     parts = [
         (attribute(each, "Label"), flow.text(each)) for each in below(article, "AbstractText", "OtherAbstractText")
     ]
-    title = clean_title(flow.text(_first(article, "ArticleTitle")))
+    pmid = flow.text(_first(article, "PMID"))
+    titles = (flow.text(_first(article, name)) for name in ("ArticleTitle", "VernacularTitle", "BookTitle"))
+    title = clean_title(next(filter(None, titles), f"PubMed {pmid}"))
     date = _first(article, "PubDate")
-    names = [" ".join(map(flow.text, below(each, "ForeName", "LastName")[::-1])) for each in below(article, "Author")]
+    parts_of_names = ("CollectiveName", "ForeName", "LastName")
+    names = [" ".join(map(flow.text, below(each, *parts_of_names)[::-1])) for each in below(article, "Author")]
     metadata: dict[str, MetadataValue] = {
         "filename": origin.name or "",
         "author": tuple(names) or (),
         "journal": flow.text(None if (journal := _first(article, "Journal")) is None else _first(journal, "Title")),
         "date": "" if date is None else _day(*(flow.text(_first(date, name)) for name in ("Year", "Month", "Day"))),
-        "pmid": flow.text(_first(article, "PMID")),
+        "pmid": pmid,
         "keywords": tuple(map(flow.text, below(article, "DescriptorName", "Keyword"))),
     }
     blocks = [heading(title, 1), *(f"{name}: {text}" if name else text for name, text in parts)]
     kept = {name: _cleaned(value) for name, value in metadata.items() if value}
-    return replace(document_of(produced, blocks, title=title, metadata=kept), uri=origin.uri)
+    document = document_of(produced, blocks, title=title, metadata=kept)
+    return replace(lost(article, document, ignored=("ISOAbbreviation", "MedlineJournalInfo")), uri=origin.uri)
 
 
 def _day(year: str, month: str, day: str) -> str:
@@ -897,6 +907,7 @@ def _cited(flow: Flow, element: Element) -> Iterator[str]:
     ]
     series = [f"{attribute(each, 'name')} {attribute(each, 'value')}" for each in below(element, "seriesInfo")]
     parts = [", ".join(people), *map(flow.text, below(element, "title")[:1]), *dict.fromkeys(series), *dates[:1]]
+    parts += map(flow.text, below(element, "annotation"))
     yield item(f"[{attribute(element, 'anchor')}] {'. '.join(filter(None, parts))}")
 
 
@@ -944,28 +955,60 @@ def _prose_metadata(flow: Flow, root: Element) -> tuple[str, dict[str, MetadataV
 
 _PROSE_ABOUT = _names(
     "meta num enum heading header subheading name FRBRalias id code effectiveTime setId versionNumber confidentialityCode "
-    "languageCode templateId typeId realmCode recordTarget author custodian legalAuthenticator authenticator informant "
+    "languageCode templateId typeId realmCode author custodian legalAuthenticator authenticator informant "
     "dataEnterer documentationOf componentOf entry subject metadata toc iref ttcol c link region participant relatedDocument "
     "authorization informationRecipient inFulfillmentOf date area workgroup keyword seriesInfo speaker from distribution-code"
 )
-_PROSE_IGNORED = _PROSE_ABOUT | {"reference"}
+_PROSE_IGNORED = _names("meta metadata toc iref")
+_LINES_OF_TEXT = _names("p t td th li content sourceCredit")
+
+
+def _is_in_line(element: Element) -> bool:
+    """Whether an element is part of a sentence: in a line of text, or with text beside it: "on <date>1 May</date> the"."""
+    parent, before = element.getparent(), element.getprevious()
+    if parent is None:
+        return False
+    beside = (element.tail, parent.text if before is None else before.tail)
+    return tag_of(parent) in _LINES_OF_TEXT or any((text or "").strip() for text in beside)
+
+
+def _loose_head(flow: Flow, element: Element) -> Iterator[str]:
+    """The number or heading of a part that is no clause, which reads its own."""
+    if _PROSE.get(tag_of(element.getparent())) not in (_clause, _items, _named_table):
+        yield heading(flow.text(element), flow.level + 1) if "head" in tag_of(element) else flow.text(element)
+
+
+def _drawing(flow: Flow, element: Element) -> Iterator[str]:
+    yield attribute(element, "title")
+    yield from flow.inside(element)
+
+
+def _patient(flow: Flow, element: Element) -> Iterator[str]:
+    """Whose health record it is."""
+    for name in (name for patient in below(element, "patient") for name in children(patient, "name")):
+        yield f"Patient: {' '.join(map(flow.text, name)) or flow.text(name)}"
+
+
 _PROSE: dict[str, Block] = {
     **dict.fromkeys(_CLAUSES, _clause),
     **dict.fromkeys(_PROSE_ABOUT, _nothing),
     "title": lambda flow, element: _clause(flow, element) if children(element, "num", "heading") else iter(()),
     "caption": _nothing,
+    **dict.fromkeys(("num", "enum", "heading", "header", "subheading", "name"), _loose_head),
+    "figure": _drawing,
     "list": _items,
     "blockList": _items,
     **dict.fromkeys(
         _names(
-            "p text t intro listIntroduction listWrapUp wrapUp chapeau continuation longTitle formula crossHeading preamble "
-            "postamble official-title action-date action-desc legis-type legis-num congress session current-chamber"
+            "p text t sourceCredit intro listIntroduction listWrapUp wrapUp chapeau continuation longTitle formula crossHeading "
+            "preamble postamble official-title action-date action-desc legis-type legis-num congress session current-chamber"
         ),
         _paragraph,
     ),
     **dict.fromkeys(("speech", "question", "answer"), _speech),
     "references": _section("References"),
     "reference": _cited,
+    "recordTarget": _patient,
     "abstract": _section("Abstract"),
     "table": _named_table,
     "texttable": _columns,

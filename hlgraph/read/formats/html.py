@@ -156,9 +156,9 @@ def main_text(
         if mark_quotes:
             _mark_quotes(tree)
         _free_lists(tree, is_plain=is_plain)
+        of_site = tree.xpath("//header[not(ancestor::article or ancestor::main)]//h1")
         _simplify(tree, produced)
-        tops = list(tree.iter("h1"))
-        first = clean_title(clean(shown_words(tops[0]))).replace(_EMPTY, "") if len(tops) == 1 else ""
+        first = _only_heading(tree, of_site)
         main = next((part for find in BODY_XPATH for part in find(tree) if _shown(part)), None)
         if is_whole or main is None or _is_one_of_many(main):
             _make_article(tree)
@@ -797,6 +797,13 @@ _SHORT_WORD = 3  # characters: "the" and "for" do not tell what a page is about
 def _content(tree: HtmlElement) -> list[str]:
     """The texts of paragraphs, lists, tables and headings, except those of menus, headers, footers and forms."""
     return [" ".join(str(part).split()) for part in tree.xpath(_CONTENT)]
+
+
+def _only_heading(tree: HtmlElement, of_site: Sequence[HtmlElement]) -> str:
+    """The only heading of the highest level, if it does not name the site; else empty."""
+    tops = list(tree.iter("h1"))
+    is_own = len(tops) == 1 and tops[0] not in of_site
+    return clean_title(clean(shown_words(tops[0]))).replace(_EMPTY, "") if is_own else ""
 
 
 def _title(guess: str, declared: str) -> str:

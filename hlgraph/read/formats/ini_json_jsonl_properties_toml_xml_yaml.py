@@ -843,8 +843,9 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if tag_of(root) == "mediawiki":
         yield from _wiki_pages(origin, root, options)
         return
-    documents = [*prose_documents(root, Produced(origin, len(data), options.max_bytes))]
-    if documents and not options.mapping:
+    produced = Produced(origin, len(data), options.max_bytes)
+    documents = [] if options.mapping else [*prose_documents(root, produced)]
+    if documents:
         yield from documents
         return
     nodes = chain([*root.itersiblings(preceding=True)][::-1], root.iter(), root.itersiblings())
@@ -888,7 +889,12 @@ def _own_tables(value: Any, produced: Produced, *, is_deep: bool) -> list[str]:
     tables: list[str] = []
     with suppress(ReadError):  # too many cells: each value with its path
         tables = [*_tables_of(value, lists, produced)] if len(lists) > 1 or (is_deep and not lists) else []
-    return tables if len(tables) > 1 else []
+    rest = (
+        {name: entry for name, entry in value.items() if name not in lists} if lists else _without_lists(value, {}, "")
+    )
+    alone, _ = _names_alone(rest)
+    above = [f"without a value: {', '.join(alone)}"] if alone else []
+    return [*above, *tables] if len(tables) > 1 else []
 
 
 def _wiki_pages(origin: Origin, root: Element, options: ReadOptions) -> Iterator[Document | ReadFailure]:
@@ -968,11 +974,16 @@ def _without_lists(value: dict[str, Any], lists: dict[str, list[Any]], path: str
     """An object without the lists of several objects inside of it, which are added to the others by the names that lead there."""
     rest: dict[str, Any] = {}
     for name, entry in value.items():
-        way = f"{path} {name}".strip()
+        way = f"{path} {name}".strip()  # which another list may have, too: {"a b": ...} beside {"a": {"b": ...}}
         if isinstance(entry, dict) and way.count(" ") < _MOST_NAMED:
-            rest[name] = _without_lists(entry, lists, way)
+            inner = _without_lists(entry, lists, way)
+            rest |= {name: inner} if inner or not entry else {}
         elif (
-            isinstance(entry, list) and len(entry) > 1 and _are_objects(entry) and any(len(each) > 1 for each in entry)
+            isinstance(entry, list)
+            and len(entry) > 1
+            and way not in lists
+            and _are_objects(entry)
+            and any(len(each) > 1 for each in entry)
         ):
             lists[way] = entry
         else:

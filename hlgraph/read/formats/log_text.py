@@ -430,14 +430,15 @@ def dialogues(origin: Origin, value: object, *, warnings: tuple[str, ...]) -> li
     """
     entries = value if isinstance(value, list) else [value]
     if not all(
-        isinstance(entry, dict) and any(isinstance(entry.get(name), dict | list) for name in _HOLDERS)
+        isinstance(entry, dict) and any(isinstance(entry.get(name), kind) for name, kind in _HOLDERS)
         for entry in entries
     ):
         return []
     documents: list[Document] = []
     for number, entry in enumerate(entries, 1):
         blocks = [f"[{when}] {who.capitalize()}: {text}" for who, when, text in _said(entry)]
-        document = text_document(origin, blocks, warnings=warnings)
+        unread = Unread(["message of a tool or of another branch"] * (_count_said(entry) - len(blocks)))
+        document = text_document(origin, blocks, warnings=(*warnings, *unread.warnings()))
         title = clean_title(cell_text(entry.get("title") or entry.get("name") or "")) or document.title
         uri = f"{origin.uri}#{number}" if isinstance(value, list) else document.uri
         documents += [replace(document, title=title, uri=uri)] if blocks else []
@@ -456,17 +457,29 @@ def _said(entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         seen = [*entry["chat_messages"]][::-1]
     for message in reversed(seen):
         if isinstance(message, dict):
-            author, content = message.get("author"), message.get("content")
+            author, text = message.get("author"), _text_of(message)
             who = author.get("role") if isinstance(author, dict) else message.get("sender")
-            parts = content.get("parts") if isinstance(content, dict) else content
-            parts = parts if isinstance(parts, list) and parts else [message.get("text")]
-            texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-            text = clean("\n\n".join(part for part in texts if isinstance(part, str))).strip()
             if text and who in _SPEAKERS:
                 yield who, _written_at(str(message.get("create_time") or message.get("created_at") or "?")), text
 
 
-_HOLDERS = ("mapping", "chat_messages")
+def _count_said(entry: dict[str, Any]) -> int:
+    """The number of messages with text of all branches of a conversation."""
+    nodes = entry.get("mapping")
+    each = [node.get("message") for node in nodes.values() if isinstance(node, dict)] if isinstance(nodes, dict) else []
+    each = each if isinstance(nodes, dict) else entry["chat_messages"]
+    return sum(isinstance(message, dict) and bool(_text_of(message)) for message in each)
+
+
+def _text_of(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else content
+    parts = parts if isinstance(parts, list) and parts else [message.get("text")]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return clean("\n\n".join(part for part in texts if isinstance(part, str))).strip()
+
+
+_HOLDERS: tuple[tuple[str, type], ...] = (("mapping", dict), ("chat_messages", list))
 _SPEAKERS = ("assistant", "human", "user")
 
 

@@ -164,13 +164,15 @@ def _joined(
 ) -> tuple[list[str], list[tuple[int, Sequence[object]]]]:
     """The names of the columns, and the row below the header if it is no part of it.
 
-    It is, if all its cells stand below merged cells: "Gas" over "Use" and "Cost" gives "Gas Use" and "Gas Cost".
+    It is, if all its cells stand below merged cells, one of them above several words: "Gas" over "Use" and "Cost" gives
+    "Gas Use" and "Gas Cost".
     """
     names, rows = list(header), [below] if below else []
     wide = [(column, width) for (row, column), (width, _) in spans.items() if row == number and width > 1]
     under = {column - 1 + at: column - 1 for column, width in wide for at in range(min(width, len(names)))}
     filled = {at for at, cell in enumerate(below[1]) if cell is not None} if below else set[int]()
-    if below and filled and filled <= under.keys():
+    has_several = len({under[at] for at in filled & under.keys()}) < len(filled)
+    if below and has_several and filled <= under.keys() and any(isinstance(below[1][at], str) for at in filled):
         lower = _names(below[1])
         names = [f"{names[under[at]]} {lower[at]}" if at in filled else name for at, name in enumerate(names)]
         rows = []

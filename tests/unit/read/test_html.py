@@ -849,6 +849,18 @@ def test_style_sheets_strike_out_words_and_mark_headers(tmp_path: Path) -> None:
         ("<img src='/img/no.png' alt=''>", "✗"),
         ("<i class='fa fa-check'></i><i class='fa fa-times'></i>", ""),
         ("<span class='no-wrap checkered'></span>", ""),
+        ("<i class='bi bi-x-circle-fill text-danger'></i>", "✗"),
+        ("<img src='icons/icon_no_24px@2x.png'>", "✗"),
+        ("<i class='fa-brands fa-x-twitter'></i>", ""),
+        ("<i class='fa fa-x-ray'></i>", ""),
+        ("<i class='fas fa-money-check'></i>", ""),
+        ("<button><i class='fa fa-times'></i></button>", ""),
+        ("<a href='/1'><i class='icon-remove'></i></a>", ""),
+        ("<img src='cross-section.png'>", ""),
+        ("<img src='check-valve.jpg'>", ""),
+        ("<img src='close-up.jpg'>", ""),
+        ("<img src='part-no-12.png'>", ""),
+        ("<img src='logo@2x.png'>", ""),
         ("<i class='fa fa-times'></i> not yet", "not yet"),
         ("<input type=checkbox checked>", "[x]"),
         ("<input type='checkbox'>", "[ ]"),
@@ -892,11 +904,13 @@ def test_what_asks_readers_for_their_opinion_is_no_text(tmp_path: Path) -> None:
         "<p>Please <a href=/s>sign in</a> to leave a comment.</p>"
     )
     rows = "<tr><th>Open</th><td>Yes</td></tr><tr><th>New</th><td>No</td></tr>"
-    kept = f"<p>Was this helpful? Ada asked Ben.</p><table>{rows}</table>"
+    rows += "<tr><td><p>Was this page helpful?</p></td><td>78 %</td></tr>"
+    kept = f"<p>Was this helpful? Ada asked Ben.</p><table>{rows}</table><p>Thank you for your feedback.</p><p>Yours, Ada</p>"
     found = only(tmp_path / "a.html", f"<main><h1>Pump</h1><p>{PARAGRAPH}</p>{kept}{votes}</main>")
     assert isinstance(found, Document)
     assert all(word not in found.text for word in ("article helpful", "17 out", "Submit", "sign in"))
-    assert all(word in found.text for word in ("Was this helpful? Ada asked Ben.", "| Open | Yes |", "| New | No |"))
+    shown = ("Was this helpful? Ada asked Ben.", "| Open | Yes |", "| New | No |", "| Was this page helpful? | 78 % |")
+    assert all(word in found.text for word in (*shown, "Thank you for your feedback."))
 
 
 @pytest.mark.parametrize(
@@ -916,6 +930,14 @@ def test_the_only_heading_of_the_highest_level_is_the_title_if_the_declared_one_
     )
     assert isinstance(found, Document)
     assert found.title == title
+
+
+def test_the_name_of_a_site_above_its_pages_is_not_their_title(tmp_path: Path) -> None:
+    head = "<head><title>Install | Kolm Docs | Kolm</title></head>"
+    body = f"<body><header><h1>Kolm Docs</h1></header><main><h2>Install</h2><p>{PARAGRAPH}</p></main></body>"
+    found = only(tmp_path / "a.html", f"<html>{head}{body}</html>")
+    assert isinstance(found, Document)
+    assert found.title == "Install"
 
 
 def test_articles_of_a_law_of_the_european_union_have_their_names(tmp_path: Path) -> None:
@@ -950,6 +972,14 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
         (
             "<div><div class='admonitionHeading_x'><i></i>warning</div><div><p>Stop it.</p></div></div>",
             "Warning: Stop it.",
+        ),
+        (
+            "<div class='admonition'><p class='admonition-title'>Warning</p>Never <b>open</b> it.</div>",
+            "Warning: Never **open** it.",
+        ),
+        (
+            "<div><p class='admonition-title'>Note</p><p>Stop it.</p><p class='admonition-title'>Tip</p><p>Go.</p></div>",
+            "Note: Stop it.\n\nTip\n\nGo.",
         ),
         ("<div><p class='markdown-alert-title'>Note</p><ul><li>Stop it.</li></ul></div>", "Note:\n\n- Stop it."),
         (

@@ -1355,13 +1355,73 @@ def test_prose_in_xml_has_its_sections_clauses_lists_and_tables(
 
 def test_other_xml_with_names_of_prose_stays_data_and_deep_clauses_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<document><title>Pump</title><text>It runs.</text></document>")
-    (tmp_path / "b.xml").write_text("<bill><total>4</total></bill>")
+    (tmp_path / "b.xml").write_text("<bill><num>4</num></bill>")
     (tmp_path / "c.xml").write_text(
         f"<rfc><middle>{'<section><num>1</num><t>word</t>' * 240}{'</section>' * 240}</middle></rfc>"
     )
     first, second, third = documents(tmp_path)
-    assert (first.text, second.text) == ("It runs.", "|  |  |\n| --- | --- |\n| total | 4 |")
+    assert (first.text, second.text) == ("It runs.", "|  |  |\n| --- | --- |\n| num | 4 |")
     assert third.text.count("1 word") == 240
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (
+            AKN.replace("rafts;", "rafts of <date date='2024-05-01'>1 May 2024</date> or <num>7</num>;").replace(
+                "tugs.", "<date>2 May 2024</date>"
+            ),
+            "  - (a) rafts of 1 May 2024 or 7;\n  - (b)\n    - (i) 2 May 2024",
+        ),
+        (
+            "<uscDoc><main><section><num>1.</num><heading>Boats</heading><content>All.</content><sourceCredit>(<date>May 1"
+            "</date>, ch. 2)</sourceCredit><notes><heading>Editorial</heading><note><heading>History</heading><p>Old.</p>"
+            "</note></notes></section></main></uscDoc>",
+            "## 1. Boats\n\nAll.\n\n(May 1, ch. 2)\n\n### Editorial\n\n### History\n\nOld.",
+        ),
+        (
+            "<rfc><middle><note title='Rule'><t>Read.</t></note><figure title='Flow'><artwork>+-+</artwork></figure></middle>"
+            "<back><references><reference anchor='A'><annotation>Read it.</annotation></reference></references></back></rfc>",
+            "## Rule\n\nRead.\n\nFlow\n\n```\n+-+\n```\n\n## References\n\n- [A] Read it.",
+        ),
+        (
+            "<ClinicalDocument><recordTarget><patientRole><patient><name><given>Mira</given><family>Voss</family></name>"
+            "</patient></patientRole></recordTarget><component><structuredBody><text><paragraph>Well.</paragraph></text>"
+            "</structuredBody></component></ClinicalDocument>",
+            "Patient: Mira Voss\n\nWell.",
+        ),
+    ],
+)
+def test_no_word_of_prose_in_xml_is_lost(data: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(data)
+    [found] = documents(path)
+    assert found.text.endswith(text)
+    assert found.warnings == ()
+
+
+def test_what_a_health_record_says_beside_its_text_is_in_a_warning(tmp_path: Path) -> None:
+    entry = "<entry><text>Pain of the left knee</text></entry>"
+    path = tmp_path / "a.xml"
+    path.write_text(f"<ClinicalDocument><structuredBody><text>Well.</text>{entry}</structuredBody></ClinicalDocument>")
+    [found] = documents(path)
+    assert found.warnings == ("5 words were not read, such as 'Pain of the left knee'",)
+
+
+def test_one_article_of_pubmed_without_a_text_does_not_fail_the_others_and_books_are_read(tmp_path: Path) -> None:
+    group = "<Author><CollectiveName>Kiln Group</CollectiveName></Author>"
+    lab = "<Affiliation>University of Tolk, Old Port</Affiliation>"
+    articles = (
+        f"<PubmedArticle><PMID>1</PMID><ArticleTitle>Dust</ArticleTitle>{group}{lab}</PubmedArticle>"
+        "<PubmedArticle><PMID>2</PMID><ArticleTitle/></PubmedArticle>"
+        "<PubmedBookArticle><PMID>3</PMID><BookTitle>Clay</BookTitle></PubmedBookArticle>"
+    )
+    path = tmp_path / "a.xml"
+    path.write_text(f"<PubmedArticleSet>{articles}</PubmedArticleSet>")
+    first, *others = documents(path)
+    assert [first.title, *(each.title for each in others)] == ["Dust", "PubMed 2", "Clay"]
+    assert first.metadata["author"] == ("Kiln Group",)
+    assert first.warnings == ("5 words were not read, such as 'University of Tolk, Old Port'",)
 
 
 def test_articles_of_pubmed_are_documents_with_the_names_of_the_parts_of_their_abstracts(tmp_path: Path) -> None:

@@ -592,6 +592,18 @@ def test_a_survey_has_the_lines_of_its_header_in_its_labels(head: str, labels: s
     assert not failures
 
 
+def test_a_name_alone_without_its_total_is_a_row_whose_values_are_missing(tmp_path: Path) -> None:
+    lines = [",height,weight", "Ada,1.5,60", "Bob,,", "Cem,1.6,61", "Total,3.1,121"]
+    [found], failures = run(tmp_path / "a.csv", "\n".join(lines) + "\n")
+    assert failures == []
+    assert found.text.split("\n")[2:] == [
+        "| Ada | 1.5 | 60 |",
+        "| Bob |  |  |",
+        "| Cem | 1.6 | 61 |",
+        "| Total | 3.1 | 121 |",
+    ]
+
+
 def test_a_name_alone_in_a_report_is_a_section_of_the_rows_below_it_until_their_total(tmp_path: Path) -> None:
     lines = [
         ",Jan,Feb",

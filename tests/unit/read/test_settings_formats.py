@@ -842,9 +842,37 @@ def test_a_conversation_with_a_chat_model_is_a_document_of_its_shown_messages(
         ("Valves", text, "json#2"),
         ("Valves", text, "json#3"),
     ]
-    assert only(tmp_path, "a.json", json.dumps(entry)).text == text
+    found = [only(tmp_path, "a.json", json.dumps(entry))]
+    assert found[0].text == text
+    is_left_out = "It is not shown" in str(entry)
+    assert found[0].warnings == (("not read: message of a tool or of another branch",) if is_left_out else ())
     other = {"mapping": {"title": {"type": "text"}}, "index": "a"}
     assert "mapping title type" in only(tmp_path, "a.json", json.dumps(other)).text
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ({"mapping": ["oil", "gas"]}, "mapping | oil, gas |"),
+        ({"chat_messages": {"a": "Hello."}}, "chat_messages a | Hello. |"),
+    ],
+)
+def test_settings_with_a_name_of_a_chat_are_read(data: dict[str, object], text: str, tmp_path: Path) -> None:
+    assert text in only(tmp_path, "a.json", json.dumps(data)).text
+
+
+def test_two_lists_inside_of_objects_whose_names_read_alike_are_both_read(tmp_path: Path) -> None:
+    data = {"p a": {"b": [{"x": 1, "y": 2}, {"x": 3, "y": 4}]}, "p": {"a b": [{"x": 5, "y": 6}, {"x": 7, "y": 8}]}}
+    found = only(tmp_path, "a.json", json.dumps(data))
+    assert "| 3 | 4 |" in found.text
+    assert "p a b 2 y: 8" in found.text
+
+
+def test_names_without_a_value_beside_lists_of_xml_are_shown(tmp_path: Path) -> None:
+    items = "<item><a>1</a><b>2</b></item><item><a>3</a><b>4</b></item>"
+    found = only(tmp_path, "a.xml", f"<site><search/><body><menu>{items}</menu><foot>{items}</foot></body></site>")
+    assert found.text.startswith("without a value: search\n\n")
+    assert "| 3 | 4 |" in found.text
 
 
 def test_characters_of_facebook_that_are_bytes_of_utf8_are_joined(tmp_path: Path) -> None:

@@ -462,6 +462,9 @@ def _inferred(path: Path, text: str) -> str:
             "No;Text;Fee;Gain;Sum\n1;a;-€5.00;\u22125;1\u2019250.50\n2;b;€3.00;7;900.00\n",
             "name: Text\nkey: 'No'\ncolumns:\n  Fee:\n    type: number\n    unit: €\n  Gain: number\n  Sum: number\n",
         ),
+        # codes and ages are no amounts
+        ("Part,Town\nABC101,Bonn\nABC102,Kiel\n", "name: Part\nkey: Part\ncolumns:\n  Town: text\n"),
+        ("No,Text,Age\n1,a,18-\n2,b,65-\n", "name: Text\nkey: 'No'\ncolumns:\n  Age: text\n"),
         # a key in words is the name
         (
             "Trip,City,Nights\nT1,Oslo,2\nT2,Rome,2\n",
@@ -518,6 +521,19 @@ def test_a_header_over_two_lines_of_a_workbook_is_joined(tmp_path: Path, merged:
     (found,) = documents(tmp_path / "a.xlsx", mapping)
     assert isinstance(found, Document)
     assert found.text == "Site: Alder\nGas 2022: 5\nGas Cost (EUR): 7.5\nArea: 3"
+
+
+def test_a_row_whose_cells_are_as_wide_as_those_of_the_header_is_no_part_of_it(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (("Name", None, "Town", None), ("Ada", None, "Tolk", None), ("Ben", None, "Port", None)):
+        book.active.append(row)
+    for merged in ("A1:B1", "C1:D1", "A2:B2", "C2:D2", "A3:B3", "C3:D3"):
+        book.active.merge_cells(merged)
+    book.save(tmp_path / "a.xlsx")
+    found = documents(tmp_path / "a.xlsx", table_mapping({"name": "Name", "columns": {"Town": "text"}}))
+    assert [each.text for each in found] == ["Name: Ada\nTown: Tolk", "Name: Ben\nTown: Port"]
 
 
 def test_a_merged_cell_of_a_workbook_is_the_value_of_each_of_its_rows(tmp_path: Path) -> None:
