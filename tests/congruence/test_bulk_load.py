@@ -215,7 +215,7 @@ def test_rows_of_a_table_have_the_same_typed_values_on_servers(
 ) -> None:
     table = ["No,Part,Mass,Made,Used,Maker,Note"]
     table += [f"{n},Part {n},{n}.5 kg,2024-01-{n + 1:02},{'yes' if n % 2 else 'no'},Maker {n % 3}," for n in range(20)]
-    table += [f"20,Part 20,n/a,2024-01-01,no,Maker 1,{'x' * 1_000_000}", f"21,Part 21,1 kg,,no,{'y' * 1_000_000},"]
+    table += [f"20,Part 20,heavy,2024-01-01,no,Maker 1,{'x' * 1_000_000}", f"21,Part 21,1 kg,,no,{'y' * 1_000_000},"]
     table += [f"22,Part 22,30 kg,2024-02-01,yes,Maker 1,{'long word ' * 100_000}"]
     path = tmp_path / "parts.csv"
     path.write_text("\n".join(table))

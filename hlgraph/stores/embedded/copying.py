@@ -92,8 +92,6 @@ class EmbeddedCorpusReader(BulkReader):
     def __init__(self, database: Database, corpus: str) -> None:
         self._database = database
         self._corpus = corpus
-        with reading(database.path):
-            reading_once(database)
 
     def sources(self, *, has_facts: bool = True, among: Sequence[str] | None = None) -> Iterator[Change]:
         """See :meth:`CorpusReader.sources`."""
@@ -166,7 +164,7 @@ class EmbeddedCorpusReader(BulkReader):
     def _rows(self, statement: str, values: dict[str, str]) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement, a few thousand at a time."""
         with reading(self._database.path):
-            cursor = self._database.reader().execute(statement, {"corpus": self._corpus, **values})
+            cursor = reading_once(self._database).execute(statement, {"corpus": self._corpus, **values})
             rows = cursor.fetchmany(_ROWS)
         while rows:
             yield from rows
