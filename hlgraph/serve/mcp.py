@@ -36,6 +36,7 @@ from msgspec import Meta, Struct
 
 from hlgraph import __version__
 from hlgraph.errors import AccessError, DeadlineError, HLGraphError, InputError, UnknownNameError, needs_extra
+from hlgraph.records import ANSWER_K
 from hlgraph.serve import shapes
 from hlgraph.serve.access import Principal
 from hlgraph.serve.service import Service, opened
@@ -128,7 +129,7 @@ class Question(OfCorpus, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Search(Question, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search."""
 
-    k: Annotated[int, Meta(ge=1, le=10_000, description="Number of pieces of evidence to find.")] = 20
+    k: Annotated[int, Meta(ge=1, le=10_000, description="Number of pieces of evidence to find.")] = ANSWER_K
     skip: Skip = 0
 
 
