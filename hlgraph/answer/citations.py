@@ -20,6 +20,7 @@ LEAST_CONTEXT_TOKENS = 200
 CUT = "(The rest of this piece is left out.)"
 _TITLES = 5  # titles of sources that a summary is shown with
 _PLACE = 80  # characters of title and heading that a cut piece keeps
+_FRAME = 120  # characters around a piece in a prompt, at most: its number and its markers
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 NOT_THERE = "NOT IN THE CORPUS"
@@ -135,8 +136,7 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
     Fit
         The kept pieces, and what was left out or cut.
     """
-    longest = sum(len(_block(piece, place)) + 2 for place, piece in enumerate(evidence, 1))
-    if longest <= tokens:  # no text has more tokens than characters
+    if sum(_FRAME + len(_body(piece)) for piece in evidence) <= tokens:  # no text has more tokens than characters
         return Fit(tuple(range(len(evidence))), tuple(evidence), 0, 0)
     kept: list[int] = []
     pieces: list[Evidence] = []
@@ -154,10 +154,13 @@ def fitted(evidence: Sequence[Evidence], tokens: int) -> Fit:
 
 
 def _block(piece: Evidence, number: int) -> str:
+    return f"[{number}]\n{delimited('evidence', _body(piece))}"
+
+
+def _body(piece: Evidence) -> str:
     place = summary_place(piece) if piece.summary_id else place_of(piece)
     body = f"From: {' '.join(place.split())}\n{piece.text}" if place else piece.text
-    body = "\n".join((body, *(f"In its table: {label}" for label in piece.labels)))
-    return f"[{number}]\n{delimited('evidence', body)}"
+    return "\n".join((body, *(f"In its table: {label}" for label in piece.labels)))
 
 
 def in_lines(texts: Sequence[str], *, numbers: Sequence[int] = ()) -> str:
