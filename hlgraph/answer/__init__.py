@@ -1,6 +1,7 @@
 """From evidence to an answer with citations."""
 
 from hlgraph.answer.answering import AnswerEvent, AnswerEvidence, AnswerMode, AnswerPiece, AnswerRequest, AnswerStyle
+from hlgraph.answer.constraints import in_conversation
 from hlgraph.answer.extractive import extractive_answer
 from hlgraph.answer.report import ReportBounds, chat_report, extractive_report
 from hlgraph.answer.verify import Unsupported, Verify
@@ -20,4 +21,5 @@ __all__ = [
     "chat_report",
     "extractive_answer",
     "extractive_report",
+    "in_conversation",
 ]

@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from hlgraph.answer.citations import CONTEXT_TOKENS, Pieces, check_context_tokens, checked, fitted, is_refusal
+from hlgraph.answer.constraints import unbound
 from hlgraph.answer.contradictions import Contradicting
 from hlgraph.answer.extractive import NOT_FOUND, extractive_answer
 from hlgraph.answer.report import Reading, ReportBounds, extractive_report, read, telling_report
@@ -280,6 +281,7 @@ def _telling(
         fitting = [evidence[at] for at in fit.places]
         answer = extractive_answer(question, fitting, calibration=calibration, refuse=least != 0, embedder=embedder)
         answer = _without_number(replace(answer, left_out=fit.left_out), table)
+        answer = _of_someone(answer, fitting)
     return answer
 
 
@@ -291,6 +293,15 @@ def _without_number(answer: Answer, reason: Answer | str) -> Answer:
     if not reason or isinstance(reason, Answer):
         return answer
     return replace(answer, text=f"{answer.text} No number over the table: {reason}.", is_supported=False)
+
+
+def _of_someone(answer: Answer, evidence: Sequence[Evidence]) -> Answer:
+    """An answer that says that its question does not say who "he" is; unsupported, if the evidence has more than one source."""
+    pronoun = unbound(answer.question) if answer.is_supported else None
+    if pronoun is None or len({piece.source.id for piece in evidence}) < 2:
+        return answer
+    reason = f"The question does not say {'what' if pronoun[0].lower().startswith('it') else 'who'} *{pronoun[0]}* is."
+    return replace(answer, text=f"{reason} {answer.text}", is_supported=False, reason=reason)
 
 
 def _chosen(request: AnswerRequest, result: SearchResult, *, find: Find, writer: Writer | None) -> Answer:

@@ -17,7 +17,7 @@ from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.extract.wording import MONTHS, Wording, telling_words, word_lists
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, word_set, words
+from hlgraph.text import STOP_WORDS, cached_by_text, fold, sentences, word_set, words
 
 LISTS = word_lists("hlgraph.answer", "words.txt")
 """The word lists of answers."""
@@ -909,3 +909,102 @@ def _is_form(token: str, verb: str) -> bool:
     """Whether a word of a text is a form of a verb, or of one that means the same and begins alike, such as "bought" for "buy"."""
     is_verb = token.islower() and token[0] == verb[0] and not token.endswith(_NO_VERB)
     return is_verb and statement(token).has(verb)
+
+
+# What a question leaves to what was said before it.
+
+_LONGEST_OPEN = 300  # characters; a longer question names what it is about
+_MESSAGES, _MESSAGE = 10, 1_000  # messages that are read, and characters of each
+_PRONOUN = re.compile(r"(?<![\w’'-])(?:[Hh]e|[Ss]he|[Hh]im|[Hh]is|[Hh]ers?|[Ii]ts?)(?![\w-])")
+_FINITE = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|might|must|shall|should"
+_ASKS = re.compile(
+    rf"(?:\w+,? ){{0,2}}(?:who|whom|whose|what|which|when|where|why|how)\b(?: [\w'’-]+)*? (?={_FINITE}\b)", re.I
+)
+_DETERMINED = re.compile(r"\b(?:the|an?|this|that|these|my|your|our|each|every|any|some|no) [a-z]|\w\W+[A-Z]|\w['’]s\b")
+_IMPERSONAL = re.compile(
+    r"\bit\b.* (?:to|that|if|when|where|from)\b|\b(?:cold|dark|hot|late|rain|snow|time|warm)\w*\b.*\bit\b|\bit (?:rain|snow|freez)",
+    re.IGNORECASE,
+)
+
+_FULL_NAME = re.compile(r"[A-Z][a-z'’-]+(?: [A-Z][\w'’.-]*| v[ao]n| d[aei]| der| den){1,3}")
+
+
+def unbound(question: str) -> re.Match[str] | None:
+    """The first "he", "she" or "it" of a short question, or a form of it, if nothing in the question may be meant; else None.
+
+    Examples
+    --------
+    >>> unbound("When was it built?")[0]
+    'it'
+    >>> unbound("Is it allowed to swim?"), unbound("Where did the designer of the bridge spend his youth?")
+    (None, None)
+    """
+    pronoun = _PRONOUN.search(question) if len(question) <= _LONGEST_OPEN else None
+    if pronoun is None or (pronoun[0] in ("it", "It") and _IMPERSONAL.search(question)):
+        return None
+    before, after = question[: pronoun.start()], question[pronoun.end() :]
+    asks = _ASKS.match(before)
+    said = before[asks.end() :] if asks else before
+    is_own = not asks and _is_own(pronoun)  # "Who lost his hat?"
+    has_noun = bool(_DETERMINED.search(said) or _DETERMINED.search(after.partition(",")[2]))
+    if asks or not re.match(r"\W*(?:who|what|which)\b", said, re.IGNORECASE):
+        has_noun |= any(telling_words(said))
+    return None if is_own or has_noun else pronoun
+
+
+def in_conversation(question: str, before: Sequence[tuple[str, str]]) -> str:
+    """A question with the name of whom or what its pronoun means, by the messages before it; as it is, if that is not certain.
+
+    "He" is the only name of a person in the last message that names one; "it" is the only name of anything else in the last
+    question that names one. Of the last ten messages the first sentences are read.
+
+    Parameters
+    ----------
+    question : the question
+    before : role and text of the messages before it, oldest first; those of the role ``user`` are questions
+
+    Examples
+    --------
+    >>> said = [("user", "Who designed the Halfmoon Bridge?"), ("assistant", "Jonas Querl designed the bridge. [1]")]
+    >>> in_conversation("Where was he born?", said), in_conversation("What is its length?", said)
+    ('Where was Jonas Querl born?', "What is the Halfmoon Bridge's length?")
+    >>> in_conversation("When was it built?", [("user", "Who designed the bridge?")])
+    'When was it built?'
+    """
+    pronoun = unbound(question)
+    if pronoun is None:
+        return question
+    is_person = pronoun[0].lower() not in ("it", "its")
+    texts = (text for role, text in reversed(before[-_MESSAGES:]) if is_person or role == "user")
+    named = next(filter(None, (_named(text, is_person=is_person) for text in texts)), [])
+    name = named[0] + "'s" * _is_own(pronoun) if len(named) == 1 else pronoun[0]
+    return f"{question[: pronoun.start()]}{name}{question[pronoun.end() :]}"
+
+
+def _is_own(pronoun: re.Match[str]) -> bool:
+    """Whether a pronoun stands for an owner: "her house", not "her" or "her in 1871"."""
+    is_followed = re.match(
+        r" (?!in\b|at\b|on\b|to\b|for\b|by\b|from\b|and\b|as\b)[a-z]", pronoun.string[pronoun.end() :]
+    )
+    return pronoun[0].lower() in ("his", "its") or (pronoun[0].lower() == "her" and is_followed is not None)
+
+
+def _named(text: str, *, is_person: bool) -> list[str]:
+    """The names of persons, or of anything else, in the first sentence of a text."""
+    from hlgraph.extract.extractor import ChunkInput
+    from hlgraph.extract.local import read_chunk
+
+    start, end = next(iter(sentences(text[:_MESSAGE])), (0, 0))
+    reading = read_chunk(ChunkInput(text[start:end]))
+    shown = dict[str, str]()
+    for unit, mentions in zip(reading.units, reading.mentions, strict=True):
+        for mention in mentions:
+            is_full = not mention.kind and _FULL_NAME.fullmatch(mention.name) is not None
+            if (
+                mention.name[0].isalpha()
+                and mention.kind != "date"
+                and (is_full or mention.kind == "person") == is_person
+            ):
+                is_determined = unit.text[: mention.start].lower().endswith("the ")
+                shown[mention.name] = f"{'the ' * is_determined}{mention.name}"
+    return list(shown.values())

@@ -1,8 +1,8 @@
 """The interface of OpenAI: ``/v1/chat/completions`` and ``/v1/models``, so that its clients ask a corpus unchanged.
 
-A model is a corpus, or a corpus with a strategy behind a slash. The question is the last message of the user. Citations are
-annotations of the message, and a plain list. Calls by which Open WebUI makes titles, tags and suggestions are answered without a
-search.
+A model is a corpus, or a corpus with a strategy behind a slash. The question is the last message of the user; the messages before
+it say whom or what a pronoun means. Citations are annotations of the message, and a plain list. Calls by which Open WebUI makes
+titles, tags and suggestions are answered without a search.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ChatAsked(Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     model : a corpus, or ``CORPUS/STRATEGY``
-    messages : the conversation; the last message of the user is the question
+    messages : the conversation; the last message of the user is the question, and earlier ones say who "he" is
     stream : whether the answer comes as server-sent events
     stream_options : ``include_usage`` adds an event with the usage
     n, response_format, tool_choice : one answer, as text and without a call of a tool, is all that can be asked for
@@ -210,7 +210,7 @@ def _named(name: str) -> Model:
 
 
 def asked_of(request: ChatAsked) -> tuple[str, shapes.AnswerAsked]:
-    """The corpus and the question of a conversation.
+    """The corpus and the question of a conversation; see :func:`hlgraph.answer.in_conversation`.
 
     Parameters
     ----------
@@ -221,6 +221,7 @@ def asked_of(request: ChatAsked) -> tuple[str, shapes.AnswerAsked]:
     InputError
         No message of the user has a text, or another form of reply is asked for than one answer as text.
     """
+    from hlgraph.answer import in_conversation
     from hlgraph.retrieve import STRATEGIES
 
     if request.n not in (None, 1):
@@ -233,11 +234,12 @@ def asked_of(request: ChatAsked) -> tuple[str, shapes.AnswerAsked]:
     corpus, slash, strategy = request.model.rpartition("/")
     if not slash or strategy not in STRATEGIES:
         corpus, strategy = request.model, "auto"
-    texts = [text_of(message) for message in request.messages if message.role == "user"]
-    question = next((text for text in reversed(texts) if text.strip()), "")
-    if not question:
+    said = [(message.role, text_of(message)) for message in request.messages]
+    while said and not (said[-1][0] == "user" and said[-1][1].strip()):
+        said.pop()
+    if not said:
         raise InputError("the conversation has no message of the user with a text; ask something")
-    return corpus, shapes.AnswerAsked(question=question, strategy=strategy)
+    return corpus, shapes.AnswerAsked(question=in_conversation(said[-1][1], said[:-1]), strategy=strategy)
 
 
 def text_of(message: Message) -> str:

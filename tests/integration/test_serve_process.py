@@ -66,6 +66,13 @@ def test_the_client_of_openai_works_unchanged(server: ServerProcess) -> None:
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == message.content
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
     assert chunks[-1].usage is not None
+    messages += [
+        {"role": "assistant", "content": message.content},
+        {"role": "user", "content": "When was it designed?"},
+    ]
+    further = client.chat.completions.create(model="default", messages=messages)  # type: ignore[arg-type]
+    assert further.model_extra is not None
+    assert further.model_extra["hlgraph"]["question"] == "When was the Aldane Bridge designed?"
     with pytest.raises(openai.NotFoundError, match="there is no corpus 'nowhere'"):
         client.chat.completions.create(model="nowhere", messages=messages)  # type: ignore[arg-type]
 

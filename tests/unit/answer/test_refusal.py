@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
+from hlgraph.answer.constraints import in_conversation, unbound
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.verify import LEAST_SUPPORT, is_missing, support
 from hlgraph.errors import InputError
@@ -93,3 +94,71 @@ def test_with_a_chat_model_the_rule_holds_only_where_it_is_asked_for(tmp_path: P
         assert chat.asked == []
         assert graph.answer(question).text == NOT_FOUND
         assert len(chat.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "pronoun"),
+    [
+        ("When was it built?", "it"),
+        ("And when did he die?", "he"),
+        ("In which year did she retire?", "she"),
+        ("How many pages does it have?", "it"),
+        ("Who was her teacher?", "her"),
+        ("Who designed it?", "it"),
+        ("Which company bought it?", "it"),
+        ("What is its height?", "its"),
+        ("Is it waterproof?", "it"),
+        ("Where did the designer of the bridge spend his youth?", ""),
+        ("Did Ada Roe publish her notes?", ""),
+        ("Who lost his hat?", ""),
+        ("If he is ill, what must an employee do?", ""),
+        ("ada lovelace: when was she born?", ""),
+        ("What happens to the deposit if it is damaged?", ""),
+        ("Is it allowed to swim?", ""),
+        ("How far is it from the station?", ""),
+        ("How cold does it get in winter?", ""),
+        ("Who leads IT?", ""),
+        ("it " * 40_000, ""),
+    ],
+)
+def test_a_pronoun_is_unbound_if_its_question_names_nothing_that_it_may_mean(question: str, pronoun: str) -> None:
+    match = unbound(question)
+    assert (match[0] if match else "") == pronoun
+
+
+def test_a_question_that_does_not_say_who_it_asks_about_is_not_answered_by_one_of_several_sources(
+    tmp_path: Path,
+) -> None:
+    question = "Where was she born?"
+    with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
+        graph.ingest(DOCUMENTS)
+        answer = graph.answer(question)
+        assert (answer.is_supported, answer.reason) == (False, "The question does not say who *she* is.")
+        assert answer.text == f"{answer.reason} Mara Quill was born in Tessing. [1]"
+        only = graph.answer(question, where='category = "person" and year = 1889')
+        assert (only.is_supported, only.text) == (True, "Mara Quill was born in Tessing. [1]")
+
+
+BRIDGE = [("user", "Who designed the Halfmoon Bridge?"), ("assistant", "Jonas Querl designed the Halfmoon Bridge. [1]")]
+BORN = [("user", "Where was he born?"), ("assistant", "Origin: Jonas Querl was born in Lisk. [1]")]
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "expected"),
+    [
+        ("Where was he born?", BRIDGE, "Where was Jonas Querl born?"),
+        ("And when did he die?", [*BRIDGE, *BORN], "And when did Jonas Querl die?"),
+        ("When was it built?", [*BRIDGE, *BORN], "When was the Halfmoon Bridge built?"),
+        ("What is its length?", BRIDGE, "What is the Halfmoon Bridge's length?"),
+        ("Who taught her?", [("user", "Who was Ada Roe?")], "Who taught Ada Roe?"),
+        ("Who was her teacher?", [("user", "Who was Ada Roe?")], "Who was Ada Roe's teacher?"),
+        # one of two, nobody, and what its own question names
+        ("Where was she born?", [("assistant", "Ann Lee and Bob Ray run Acme.")], "Where was she born?"),
+        ("Where was she born?", [("user", "hello")], "Where was she born?"),
+        ("Did Ada Roe like his bridge?", BRIDGE, "Did Ada Roe like his bridge?"),
+    ],
+)
+def test_the_messages_before_a_question_say_whom_it_asks_about(
+    question: str, before: list[tuple[str, str]], expected: str
+) -> None:
+    assert in_conversation(question, before) == expected
