@@ -926,7 +926,7 @@ _IMPERSONAL = re.compile(
     re.IGNORECASE,
 )
 
-_FULL_NAME = re.compile(r"[A-Z][a-z'’-]+(?: [A-Z][\w'’.-]*| v[ao]n| d[aei]| der| den){1,3}")
+_FULL_NAME = re.compile(r"(?!(?:The|An?|My|Our|New)\b)[A-Z][a-z'’-]+(?: [A-Z][\w'’.-]*| v[ao]n| d[aei]| der| den){1,3}")
 
 
 def unbound(question: str) -> re.Match[str] | None:
@@ -990,21 +990,24 @@ def _is_own(pronoun: re.Match[str]) -> bool:
 
 
 def _named(text: str, *, is_person: bool) -> list[str]:
-    """The names of persons, or of anything else, in the first sentence of a text."""
+    """The names of persons, or of anything else, in the first sentence of a text; of the label before it only who acts in it."""
     from hlgraph.extract.extractor import ChunkInput
-    from hlgraph.extract.local import read_chunk
+    from hlgraph.extract.local import KIND_OF_NOUN, read_chunk
 
     start, end = next(iter(sentences(text[:_MESSAGE])), (0, 0))
     reading = read_chunk(ChunkInput(text[start:end]))
     shown = dict[str, str]()
     for unit, mentions in zip(reading.units, reading.mentions, strict=True):
         for mention in mentions:
-            is_full = not mention.kind and _FULL_NAME.fullmatch(mention.name) is not None
-            if (
-                mention.name[0].isalpha()
-                and mention.kind != "date"
-                and (is_full or mention.kind == "person") == is_person
-            ):
-                is_determined = unit.text[: mention.start].lower().endswith("the ")
+            before, after, last = unit.text[: mention.start], unit.text[mention.end :], mention.name.split()[-1]
+            is_determined = before.lower().endswith("the ")
+            kind = mention.kind or KIND_OF_NOUN.get(last.lower()) or ("" if is_determined else _of_shape(mention.name))
+            is_label = ": " in after and last not in after
+            if kind != "date" and mention.name[0].isalpha() and (kind == "person") == is_person and not is_label:
                 shown[mention.name] = f"{'the ' * is_determined}{mention.name}"
     return list(shown.values())
+
+
+def _of_shape(name: str) -> str:
+    """The kind of a name by its words alone: that of a full name is a person, any other is not known."""
+    return "person" if _FULL_NAME.fullmatch(name) else ""

@@ -152,6 +152,13 @@ BORN = [("user", "Where was he born?"), ("assistant", "Origin: Jonas Querl was b
         ("What is its length?", BRIDGE, "What is the Halfmoon Bridge's length?"),
         ("Who taught her?", [("user", "Who was Ada Roe?")], "Who taught Ada Roe?"),
         ("Who was her teacher?", [("user", "Who was Ada Roe?")], "Who was Ada Roe's teacher?"),
+        ("Was she there?", [("assistant", "Mornach Expedition, Results: One of them was new. [1]")], "Was she there?"),
+        (
+            "Where did he go?",
+            [("assistant", "Ruben Lee, The tour: Lee led the Mornach Tour. [1]")],
+            "Where did Ruben Lee go?",
+        ),
+        ("Was he ill?", [("user", "Who wrote The Water Came at Four?")], "Was he ill?"),
         # one of two, nobody, and what its own question names
         ("Where was she born?", [("assistant", "Ann Lee and Bob Ray run Acme.")], "Where was she born?"),
         ("Where was she born?", [("user", "hello")], "Where was she born?"),
