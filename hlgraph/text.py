@@ -54,7 +54,7 @@ def word_set(text: str) -> frozenset[str]:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """A character that no store can hold: NUL, or half of a surrogate pair."""
 
-ITEM = re.compile(r"(?:[-+•·‣◦▪–]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
+ITEM = re.compile(r"(?:[-+•·‣◦▪–✅-❌]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
 """The mark of a list item at the beginning of a line."""
 LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
 """A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
@@ -154,10 +154,8 @@ _MARKS = (
 # quantifiers keep the time linear even for a megabyte of dots.
 _AFTER_END = rf"(?:[{_CLOSERS}]|\[(?:\d{{1,4}}|\^[^\[\]\s]{{1,60}})\]|[ \u00a0\u202f]»(?=\s))*+"
 _END = re.compile(
-    rf"[{_STOPS};{_FULL_STOPS}](?:"
-    rf"(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
-    rf"|(?<=[{_FULL_STOPS}])[{_FULL_STOPS}{_STOPS}]*+{_AFTER_END}"
-    r"|(?<=\s;)(?=\s))"
+    rf"[{_STOPS};{_FULL_STOPS}](?:(?<=[{_STOPS}])(?<![{_STOPS}]{{2}})[{_STOPS}]*+{_AFTER_END}(?=[\s{_CJK}]|[A-Z][a-z])"
+    rf"|(?<=[{_FULL_STOPS}])[{_FULL_STOPS}{_STOPS}]*+{_AFTER_END}|(?<=\s;)(?=\s))"
 )
 _SPACE = re.compile(r"\s*+")
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[ivxlcIVXLC]{1,6}|[^\W\d_])\)?")
@@ -210,9 +208,7 @@ _ANNEX = re.compile(
 _FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
-_COUNTED = re.compile(
-    r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S"
-)  # in a list without marks: "Bug 4711 - It fails"
+_COUNTED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S")  # "Bug 4711 - It fails", without a mark
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
 _LONGEST_LEAD, _LONGEST_LABEL = 300, 80
@@ -242,9 +238,7 @@ _RUN = re.compile(rf"[{_CJK}{_UNSPACED}]+")
 _UNSPACED_LETTER = re.compile(rf"[{_UNSPACED}]")
 
 
-_INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?", re.IGNORECASE | re.ASCII
-)
+_INSTANT = re.compile(r"(?ia)\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?")
 
 
 class BlockKind(Enum):
@@ -697,7 +691,9 @@ class Context:
         self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
         above = "".join(each.text for each in self._open)
-        self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(line)}\n" if _is_parent(line) else ""))
+        said = self._text[slice(*block_sentences(self._text, block)[-1])] if is_lead(line) else line
+        said = f"{' ' * indent}{mark} {_joined(said.removeprefix(mark).lstrip())}\n" if _is_parent(line) else ""
+        self._open.append(_Open(indent, "item", said))
         self._short = _NO_TERM
         return f"{above}{' ' * column}"
 
@@ -794,16 +790,20 @@ def is_lead(sentence: str) -> bool:
     (True, False)
     """
     is_short = len(sentence) <= _LONGEST_LEAD  # "—" as in laws: "This section does not apply to—"
-    return is_short and sentence.rstrip("*_ ").endswith((":", "：", "—")) and not sentence.endswith(":::")
+    return is_short and sentence.rstrip("*_ ").endswith((":", "：", "—", " -", " –")) and not sentence.endswith(":::")
 
 
+_UNENDED = re.compile(  # or a question that a list below it answers, unlike one that asks for yes or no
+    r"(?is)(?:.*[^\W_]|.*\)|\W*(?:\d{1,2}\W+)?(?:wh(?:at|ich|om?|ose|en|ere|y)|how|are there|was|welche[rsnm]?|wer|wann|wo|wie"
+    r"|warum|gibt es|qui|quel(?:le)?s?|quand|où|comment|pourquoi|qué|cuál(?:es)?|quién(?:es)?|cuándo|dónde|cómo)\b[^?!]*\?)\Z"
+)
 _LETTERED = re.compile(r"[A-H][.)] ")  # an answer to choose, which is no item: it may begin with an initial
 _NAMED_VALUE = re.compile(r"— |[*_]{0,3}[^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}:[*_]{0,3} (?=[^\W_])")  # "Present: Ada"
 
 
 def _is_open(sentence: str) -> bool:
-    """Whether a list may complete a sentence, which has no mark at its end: "The cover does not include"."""
-    is_unended = len(sentence) <= _LONGEST_LEAD and (sentence[-1].isalnum() or sentence[-1] == ")")
+    """Whether a list may complete a sentence, which has no mark at its end, "The cover does not include", or answer it."""
+    is_unended = len(sentence) <= _LONGEST_LEAD and _UNENDED.match(sentence) is not None
     return is_unended and not _COLUMNS.search(sentence) and not _NAMED_VALUE.match(sentence)
 
 
@@ -851,10 +851,9 @@ _COMMAND = re.compile(r"\\[A-Za-z]{2}")  # of TeX; or a path of Windows
 _WEB_ADDRESS = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]{1,500})>")
 _GLUED_ADDRESS = re.compile(rf"(?<=[\w.,!?]){_WEB_ADDRESS.pattern}")  # behind the words of a link, in mail of Outlook
 _TAG = re.compile(
-    r"</?(a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li"
-    r"|mark|ol|p|picture|pre|q|s|samp|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)"
-    r"(\s[^<>]{0,1000})?\s?/?>",
-    re.IGNORECASE,
+    r"(?i)</?(a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd"
+    r"|li|mark|ol|p|picture|pre|q|s|samp|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var"
+    r"|video)(\s[^<>]{0,1000})?\s?/?>"
 )
 _VOID = ("br", "details", "hr", "img", "source")  # and what is open over several paragraphs
 _APART = ("br", "dd", "dt", "li", "p", "td", "th", "tr", "div", "summary", "h1", "h2", "h3")
@@ -949,13 +948,15 @@ def _marker_kind(mark: str, last: str = "") -> str:
 
 def _introduces(item: str, line: str) -> bool:
     """Whether an item introduces one with another mark that is as indented: "(2) The flat has:" and "- two rooms"."""
-    words = line.split(maxsplit=1)[-1]
-    return is_lead(item) or (item[:1] not in {*"-+*•"} and bool(item) and _is_open(item) and not words[0].isupper())
+    words = line.split(maxsplit=1)[-1].lstrip("*_~[(\"'“")
+    is_sentence = item[-1:] == "?" or not (item[:1] in {*"-+*•"} or words[:1].isupper())
+    return is_lead(item) or (bool(item) and is_sentence and _is_open(item))
 
 
 def _is_parent(line: str) -> bool:
     """Whether the items under an item need its text: it introduces them, or is a label and no sentence."""
-    return is_lead(line) or (len(line) <= _LONGEST_LABEL and line[-1] not in ".!?。！？")
+    is_label = len(line) <= _LONGEST_LABEL and line[-1] not in ".!?。！？"
+    return is_label or is_lead(line) or (line[-1] == "?" and _is_open(line))
 
 
 def _end_of_code(text: str, start: int, body: str, unclosed: set[str]) -> int:
@@ -1123,9 +1124,8 @@ _BEFORE = re.compile(
     rf"(?P<first>[{CURRENCIES}])?(?P<sign>[-\u2212])?(?:(?P<second>[{CURRENCIES}])\s?)?(?P<point>\.)?\Z"
 )
 _BEHIND = re.compile(
-    rf"(?:\s(?P<scale>{'|'.join(SCALES)})\b)?"
-    rf"(?:\s?(?P<percent>%|(?:percent|per cent|pct)\b)|\s?(?P<currency>[{CURRENCIES}])(?!\d))?",
-    re.IGNORECASE,
+    rf"(?i)(?:\s(?P<scale>{'|'.join(SCALES)})\b)?"
+    rf"(?:\s?(?P<percent>%|(?:percent|per cent|pct)\b)|\s?(?P<currency>[{CURRENCIES}])(?!\d))?"
 )
 _COMMA_GROUPS = re.compile(rf"\d{{1,3}}(?:[,{_GAPS}]\d{{3}})+(?:\.\d+)?")
 _DOT_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?")

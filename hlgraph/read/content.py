@@ -2,6 +2,7 @@
 
 :func:`decode` turns bytes into clean text and finds their encoding. :func:`inadmissible` checks that a document can be
 stored. :class:`ReadFailure` reports a source that could not be read. :func:`without_runs` removes encoded data from a text.
+:func:`markdown_rows` writes a table.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import io
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -565,3 +566,61 @@ def bounded_row(row: Document | ReadFailure) -> Document | ReadFailure:
         return without_runs(row)
     except ReadError as error:
         return ReadFailure(error.uri, error)
+
+
+# Tables as Markdown.
+
+
+def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table of rows that are data, one line each: no row is taken for a title, a section or a total.
+
+    Columns that make a line longer than a chunk become several tables below each other, each with the first column.
+
+    Parameters
+    ----------
+    head : the label of each column
+    rows : the texts of each row, without line breaks
+
+    Examples
+    --------
+    >>> print(markdown_rows(["part", "count"], [["bolt", "3"]]))
+    | part | count |
+    | --- | --- |
+    | bolt | 3 |
+    """
+    every = [head, *rows]
+    parts = _parts(every)
+    if len(parts) == 1:
+        return _table_of(every)
+    shown = ([[row[at] for at in part] for row in every if any(row[at] for at in part[1:])] for part in parts)
+    return "\n\n".join(map(_table_of, shown))
+
+
+def _table_of(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join([barred(rows[0]), "|" + " --- |" * len(rows[0]), *map(barred, rows[1:])])
+
+
+_LONGEST_ROW = 900  # characters; a chunk has 300 tokens
+_FEWEST_DIVIDED = 8  # of a table that is divided
+
+
+def _parts(table: Sequence[Sequence[str]]) -> list[list[int]]:
+    """The columns of each part of a table, the first one in all of them; one part if lines are short or most cells are empty."""
+    count = len(table[0])
+    is_long = count >= _FEWEST_DIVIDED and max(sum(map(len, row)) + 3 * count for row in table) > _LONGEST_ROW
+    if not is_long or 2 * sum(map(bool, chain.from_iterable(table))) < count * len(table):
+        return [[*range(count)]]
+    widths = [max(map(len, column)) + 3 for column in zip(*table, strict=True)]
+    parts, size = [[0]], widths[0] + 1
+    for at in range(1, count):
+        if size + widths[at] > _LONGEST_ROW and len(parts[-1]) > 1:
+            parts.append([0])
+            size = widths[0] + 1
+        parts[-1].append(at)
+        size += widths[at]
+    return parts
+
+
+def barred(texts: Iterable[str]) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"

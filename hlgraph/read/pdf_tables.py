@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float, c_int, create_string_buffer
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import compress, groupby, pairwise, repeat
+from itertools import compress, groupby, islice, pairwise, repeat
 from operator import add
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -257,20 +257,7 @@ class PageTexts:
         at : before which line they stand, default the first
         """
         page = self._page(index)
-        chars = page.chars
-        widths = np.sort((chars.right - chars.left)[~chars.is_blank & (chars.right > chars.left)])
-        unit = FINE * float(widths[len(widths) // 2]) if len(widths) else 1.0
-        left = float(min(chars.left, default=0.0))
-        lines: list[str] = []
-        own = page.lines
-        for words in (*own[:at], *head, *own[at:]):
-            line = ""
-            for last, word in zip([None, *words], words, strict=False):
-                is_near = last is not None and page.is_near(last, word)
-                at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word.left - left) / unit))
-                line = f"{line:<{at}}{word.text}"
-            lines.append(line)
-        return clean("\n".join(lines))
+        return _laid_out(page, [*page.lines[:at], *head, *page.lines[at:]])
 
     def _opened(self, index: int) -> tuple[PdfPage, PdfTextPage]:
         """A page and its text; the last one stays open."""
@@ -289,6 +276,60 @@ class PageTexts:
 
 _GAP = re.compile(r"\w\S* {4,}\S*\w")  # between columns of text
 _MOST_IN_COLUMNS = 0.2  # of the lines outside tables
+
+
+_LEAST_VALUES, _LONGEST_LABEL = 2, 80
+_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-–$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
+
+
+def may_have_table(text: str) -> bool:
+    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers.
+
+    Parameters
+    ----------
+    text : of a page or a part of it
+    """
+    matching = (
+        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
+    )
+    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
+
+
+def _laid_out(page: _Page, words: Iterable[Sequence[_Word]]) -> str:
+    """Lines of words with spaces for the distances between them."""
+    chars = page.chars
+    widths = np.sort((chars.right - chars.left)[~chars.is_blank & (chars.right > chars.left)])
+    unit = FINE * float(widths[len(widths) // 2]) if len(widths) else 1.0
+    left = float(min(chars.left, default=0.0))
+    lines: list[str] = []
+    for row in words:
+        line = ""
+        for last, word in zip([None, *row], row, strict=False):
+            is_near = last is not None and page.is_near(last, word)
+            at = len(line) + 1 if is_near else max(len(line) + 2 * bool(line), round((word.left - left) / unit))
+            line = f"{line:<{at}}{word.text}"
+        lines.append(line)
+    return clean("\n".join(lines))
+
+
+def _between(page: _Page, top: float, bottom: float) -> list[tuple[str, bool]]:
+    """The text between two heights, with its tables of aligned columns, and whether each part is one."""
+    plain = page.text_between(top, bottom)
+    words = [row for row in page.lines if top <= row[0].centre < bottom] if may_have_table(plain) else []
+    lines = _laid_out(page, words).split("\n")
+    gaps = [0.0, *(below[0].centre - above[0].centre for above, below in pairwise(words))]
+    tables = (
+        tables_in(lines, unit=1 / FINE, gaps=gaps, is_marked=lambda line: "".join(line.split()) in page.bold)
+        if words
+        else []
+    )
+    tables = [each for each in tables if each.is_certain] if _has_columns(lines, tables) else tables
+    parts: list[tuple[str, bool]] = []
+    for table in tables:
+        box = _box_of([word for row in words[table.first : table.first + table.size] for word in row])
+        parts += [(page.text_between(top, box[1]), False), (table_markdown(table), True)]
+        top = box[3]
+    return [*parts, (page.text_between(top, bottom), False)]
 
 
 def _has_columns(lines: Sequence[str], tables: Sequence[AlignedTable]) -> bool:
@@ -799,7 +840,7 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
             markdown, last = _ruled_markdown(table, produced, rest_of=rest_of)
         if markdown:
             beside = [page.text_between(start, end, right=left), page.text_between(start, end, left=right)]
-            parts += [(before, False), (beside[0], False), (markdown, True), (beside[1], False)]
+            parts += [*_between(page, top, start), (beside[0], False), (markdown, True), (beside[1], False)]
             boxes.append(((left, start, right, end), markdown))
             is_beside = is_beside or any(beside)
             ended = last and last._replace(lines=lines)
@@ -808,7 +849,8 @@ def _parts(page: _Page, produced: Produced, *, above: _Ended | None) -> tuple[li
     drawn = page.drawn(boxes) if is_beside else []  # in a column of text
     if len(drawn) > 2 * len(boxes):
         return drawn, None
-    return [*parts, (below, False)], ended and ended._replace(below=_running(below))
+    rest = _between(page, top, page.box[3] + 1) if boxes else [(below, False)]
+    return [*parts, *rest], ended and ended._replace(below=_running(below))
 
 
 class _Aligned(NamedTuple):

@@ -441,7 +441,8 @@ def _is_heading(line: PrintedLine, body: tuple[float, bool]) -> bool:
     is_short = len(line.text) <= _LONGEST_HEADING and len(words) <= _MOST_IN_HEADING
     has_word = _WORDS.search(line.text) is not None and sum(map(str.isalpha, line.text)) > 2
     is_title = (is_other and has_word and not line.text.endswith(_FINISHED)) or _ROMAN_TITLE.fullmatch(line.text)
-    return bool(is_title) and is_short and not line.parts and not NO_HEADING.fullmatch(line.text)
+    is_one = not line.parts or (is_page_number(line.parts[0]) and not is_page_number(line.parts[1]))  # "3    Finance"
+    return bool(is_title) and is_short and is_one and not NO_HEADING.fullmatch(line.text)
 
 
 def _with_headings(

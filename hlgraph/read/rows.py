@@ -35,10 +35,11 @@ from hlgraph.read.content import (
     failure,
     found_encoding,
     guessed,
+    markdown_rows,
     marked_encoding,
     read_bounded,
 )
-from hlgraph.read.tables import Cell, in_sections, markdown_rows
+from hlgraph.read.tables import Cell, in_sections
 from hlgraph.records import Document, MetadataValue, Scalar, plain_scalar
 from hlgraph.text import ACL, canonical_time
 

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from hlgraph.read.content import barred
 from hlgraph.read.print_order import CONTENTS
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def tables_in(
         if CONTENTS.fullmatch(lines[at].strip()):
             at = next((below for below in range(at + 1, len(lines)) if not _LISTED.search(lines[below])), len(lines))
             continue
-        table = _marked_table(lines, at, is_marked, unit)
+        table = _marked_table(lines, at, is_marked, unit, gaps)
         table = table or _gap_table(lines, at, gaps)
         table = table or (aligned_table(lines, at) if has_numbers else None)
         table = _with_stacked_heads(lines, table, unit) if table else None
@@ -238,7 +239,7 @@ def table_markdown(table: AlignedTable) -> str:
     rows, _ = in_sections([[Cell(text) for text in texts] for _, texts in table.rows])
     rows = rows if any(table.head) else _with_sections(rows, len(table.head))
     head = ["", *table.head] if rows and len(rows[0]) > len(table.head) else table.head
-    return "\n".join((_barred(head), "|" + " --- |" * len(head), *map(_barred, rows)))
+    return "\n".join((barred(head), "|" + " --- |" * len(head), *map(barred, rows)))
 
 
 def _fields(line: str) -> list[Field]:
@@ -605,7 +606,7 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
     texts = [field.text for fields in (head, *body) for field in fields]
     is_prose = sum(map(len, texts)) > _MEAN_CELL * len(texts)
     over = _fields(lines[at - 1]) if at and len({field.text for field in head}) < len(head) else []
-    heads = [over, head] if over else [head]  # equal labels stand under others
+    heads = [over, head] if len(over) > 1 else [head]  # equal labels stand under others
     rows = cells_between_gaps(heads, body) if len(body) >= 2 and not is_prose else []
     for _ in range(_MOST_SUMS):  # below, with names over several columns
         if not rows and len(body) > 2 and len(body[-1]) < len(head) and not is_prose:
@@ -619,8 +620,11 @@ def _gap_table(lines: Sequence[str], at: int, gaps: Sequence[float]) -> AlignedT
             begin = cell.column or 0
             row[begin : begin + cell.width] = [cell.text] * cell.width
     labels = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*full[: len(heads)], strict=True)]
-    if len({*labels}) < len(labels):
-        return None
+    has_twins = len({*labels}) < len(labels)
+    if has_twins and (
+        2 * len({*labels}) <= len(labels) or any(is_value(text) for row in full[len(heads) :] for text in row[1:])
+    ):
+        return None  # another line of the header was not understood; services of a timetable may have the same label
     first = at + 1 - len(heads)
     return AlignedTable(first, ends[len(body) - 1] - first, labels, [*zip(numbers, full[len(heads) :], strict=False)])
 
@@ -673,10 +677,13 @@ def _goes_on(row: list[Field], part: Field, *, is_above: bool = False) -> bool:
     return True
 
 
-def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool], unit: float) -> AlignedTable | None:
+def _marked_table(
+    lines: Sequence[str], at: int, is_marked: Callable[[str], bool], unit: float, gaps: Sequence[float]
+) -> AlignedTable | None:
     """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
-    A line without a first cell goes on with the row above it, unless it has values. A marked line of one text is a section.
+    A line without a first cell goes on with the row above it, unless it has values. A line with nothing but a first cell that is
+    nearer to the row below begins that. A marked line of one text is a section.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
@@ -688,6 +695,12 @@ def _marked_table(lines: Sequence[str], at: int, is_marked: Callable[[str], bool
         cells = _cells_below(head, _fields(lines[at]), unit)
         is_section = len(head) > 2 and is_marked(lines[at]) and bool(cells[:1]) and not any(cells[1:])
         is_total = any(map(is_value, cells))
+        if cells[:1] and not (any(cells[1:]) or is_section or are_numbers) and at + 1 < len(gaps):
+            below = _cells_below(head, _fields(lines[at + 1]), unit) if gaps[at + 1] < _NEARER * gaps[at] else []
+            if below[:1] and any(below[1:]):
+                rows.append((at, [f"{cells[0]} {below[0]}".strip(), *below[1:]]))
+                at += 2
+                continue
         if not is_section and (not any(cells[1:]) or (cells[0] and is_marked(lines[at]) and not is_total)):
             break
         if is_total and are_numbers:
@@ -847,7 +860,7 @@ class Grid:
             full[first:] = [row[at : at + 2] for row in form for at in range(0, len(row), 2) if row[at].text]
             width = 2
         size = 0 if is_form or has_section else _head_size(full[first:])
-        if size and _are_units(full[first + size :]):
+        if size and are_units(full[first + size :]):
             units = full[first + size]
             full[first + size] = [
                 cell._replace(text=f"({cell.text.strip('()[]')})" if cell.text else "") for cell in units
@@ -856,6 +869,7 @@ class Grid:
         self.head = [_joined(column) for column in zip(*full[first : first + size], strict=True)] or [""] * width
         self.labels = tuple(self.head)
         body, remarks = _with_remarks([*map(_named_once, full[first + size :])])
+        body = _with_groups(body) if size and width >= _FEWEST_COLUMNS else body
         self.rows, self.notes = in_sections(body, about)
         if not any(self.head):
             self.rows = _with_sections(self.rows, width)
@@ -868,10 +882,10 @@ class Grid:
     def markdown(self) -> str:
         """The captions, the table and the notes, with empty lines between; empty without text."""
         if not self.rows and any(self.head):  # a header alone
-            return "\n\n".join([*self.captions, _barred(self.head), *self.notes])
+            return "\n\n".join([*self.captions, barred(self.head), *self.notes])
         if len(self.rows) == 1 and not any(self.head) and _are_notes(self.rows[0]):
             return "\n\n".join([*self.captions, *filter(None, self.rows[0]), *self.notes])
-        lines = [_barred(self.head), "|" + " --- |" * len(self.head), *map(_barred, self.rows)] if self.rows else []
+        lines = [barred(self.head), "|" + " --- |" * len(self.head), *map(barred, self.rows)] if self.rows else []
         return "\n\n".join([*self.captions, *(["\n".join(lines)] if lines else []), *self.notes])
 
 
@@ -880,7 +894,10 @@ WIDEST = 100
 """Columns that one cell may span: more than any page shows."""
 _MOST_SPANNED = 10_000  # places of a table whose cells span
 _MOST_REPEATED = 20  # places per cell; beyond both, spans are not filled
-_END_OF_SECTION = re.compile(r"(?:grand )?total\b", re.IGNORECASE)
+_END_OF_SECTION = re.compile(
+    r"(?:(?:grand|net|overall|sub)[ -]?)?total\b|(?:zwischen|gesamt|end)?summe\b", re.IGNORECASE
+)
+_SUM_OF_ALL = re.compile(r"(?:grand|overall)[ -]|gesamt", re.IGNORECASE)
 
 
 def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int, Cell]]:
@@ -960,7 +977,7 @@ def _notes_above(table: Sequence[Sequence[Cell]]) -> int:
     """How many rows with gaps, such as notes, stand above a full row of different labels, below which are columns of data."""
     first = table[0] if table else ()
     is_spanned = any(left is right and left.text for left, right in pairwise(first))
-    if is_spanned or all(cell.text for cell in first) or any(cell.is_head for cell in first):
+    if is_spanned or all(cell.text for cell in first[1:]) or any(cell.is_head for cell in first):
         return 0
     for at, row in enumerate(table[: _MOST_NOTES + 1]):
         if any(map(is_datum, row)):
@@ -988,7 +1005,7 @@ def _joined(column: Iterable[Cell]) -> str:
 
 _MOST_LABEL_WORDS = 7  # of a cell that may be a label without being marked as one
 DATUM = re.compile(  # a date, an address, a phone number, a box to tick
-    r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}\b.{0,12}|\S+@\S+|https?:.*"
+    r"\D{0,12}\d{1,4}[./ -]{1,2}(?:\d{1,2}|[^\W\d_]{3,9})[./ ,-]{1,2}\d{2,4}(?:\b|T\d).{0,12}|\S+@\S+|https?:.*"
     r"|\+?\d[\d ()/-]{5,}|.*[☐☑☒□✓✔].*"
 )
 
@@ -1009,7 +1026,7 @@ def _head_size(table: Sequence[Sequence[Cell]]) -> int:
         or first[0].text.endswith(":")
         or any(map(is_datum, first))
         or all(is_year(row[0].text) for row in table)
-        or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not _has_values(table[1:]))
+        or (any(len(cell.text.split()) > _MOST_LABEL_WORDS for cell in first) and not has_values(table[1:]))
         or _are_pairs(table)
     ):
         return 0
@@ -1036,18 +1053,26 @@ def _goes_on_below(head: Sequence[Cell], row: Sequence[Cell]) -> bool:
     return (is_corner or len(going) > 1) and not any(map(is_datum, others))
 
 
-def _are_units(table: Sequence[Sequence[Cell]]) -> bool:
-    """Whether the first of the rows below a header has nothing but units of the columns below, at least two: m, l/s, %."""
+def are_units(table: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the first of the rows below a header has nothing but units of the columns below, at least two: m, l/s, %.
+
+    Above data the first cell may say anything that is no value, such as a time zone.
+    """
     columns = [column for column in zip(*table, strict=True) if column[0].text] if len(table) > 1 else []
+    if columns and table[0][0].text:
+        name, *cells = columns.pop(0)
+        if is_datum(name) or not all(map(is_datum, cells)):
+            return False
     are_short = all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
-    is_whole = all(is_datum(cell) or not cell.text for column in columns for cell in column[1:])
-    return len(columns) > 1 and are_short and is_whole and not table[0][0].text
+    data = [[cell for cell in column[1:] if cell.text] for column in columns]
+    is_whole = all(column and all(map(is_datum, column)) for column in data)
+    return len(columns) > 1 and are_short and is_whole
 
 
-_SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}[^\W\d_]{0,4}[\])]?")
+_SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
 
 
-def _has_values(rows: Sequence[Sequence[Cell]]) -> bool:
+def has_values(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether at least two columns hold data alone, which a row of words above names."""
     columns = ([cell for cell in column if cell.text] for column in zip(*rows, strict=True))
     return sum(bool(column) and all(map(is_datum, column)) for column in columns) > 1
@@ -1082,7 +1107,7 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
         not is_even
         or is_spanned
         or len(_texts(names)) != len({cell.text for cell in names})
-        or any(map(is_datum, names))
+        or any(is_datum(cell) or _MEASURED.search(cell.text) for cell in names)
     ):
         return False
     is_mixed = any(0 < sum(map(is_datum, column)) < sum(bool(cell.text) for cell in column) for column in values)
@@ -1090,6 +1115,7 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
 
 
 _FEWEST_IN_FORM = 4  # columns
+_MEASURED = re.compile(r"^\W*\d|\d[.,]\d|\d\s?[%‰°]")  # what no name holds
 
 
 def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
@@ -1110,6 +1136,26 @@ def _with_remarks(table: Sequence[Sequence[Cell]]) -> tuple[list[Sequence[Cell]]
     remarks = [remark for row, remark in zip(rows, remarks, strict=True) if not _is_line(row)]
     count = sum(map(bool, remarks))
     return (rows, remarks) if count > 1 and 2 * count >= len(remarks) else ([*table], [])
+
+
+def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
+    """The rows, each with the names at its left that stand only in the first row of their group.
+
+    A table has such groups if each row without a first cell is otherwise as the one above it: it has no gap, and has data, below
+    data alone.
+    """
+    filled: list[Sequence[Cell]] = []
+    names = False  # whether the row above is one of a group
+    for row in rows:
+        count = next((at for at, cell in enumerate(row) if cell.text), 0)
+        if count:
+            above = filled[-1] if names else ()
+            alike = [is_datum(cell) is is_datum(one) and cell.text for cell, one in zip(row, above, strict=False)]
+            if not above or not all(alike[count:]) or not any(map(is_datum, row)) or _SUM.match(row[count].text):
+                return [*rows]
+        filled.append([*above[:count], *row[count:]] if count else row)
+        names = all(cell.text for cell in filled[-1]) and not is_datum(filled[-1][0])
+    return filled
 
 
 def _is_remark(row: Sequence[Cell]) -> bool:
@@ -1133,14 +1179,21 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
     above = [about] if about else []
     names = above
     is_new = False
+    sections = sums = 0
     for row in table:
         if len(row) > 1 and _is_line(row):
             name = _line(row).rstrip(":")
             names = [*(names if is_new else above), name]
+            sections += not is_new
             is_new = True
         else:
+            total = next((cell.text for cell in row if cell.text), "")
+            is_sum = _END_OF_SECTION.match(total) is not None
+            if is_sum and (_SUM_OF_ALL.match(total) or (sections > 1 and not sums)):
+                names = above
             rows.append((": ".join(names), [cell.text for cell in row]))
-            names = above if _END_OF_SECTION.match(row[0].text) else names
+            names = above if is_sum else names
+            sums += is_sum
             is_new = False
     has_sections = any(name for name, _ in rows)
     return [[name, *texts] if has_sections else texts for name, texts in rows], names if is_new else []
@@ -1150,57 +1203,3 @@ def _with_sections(rows: list[list[str]], width: int) -> list[list[str]]:
     """The rows of a table of pairs, with the section of each in its name: "Mechanical: Weight"."""
     are_pairs = width == 2 and bool(rows) and len(rows[0]) > width
     return [[": ".join(filter(None, row[:2])), row[2]] for row in rows] if are_pairs else rows
-
-
-def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table of rows that are data, one line each: no row is taken for a title, a section or a total.
-
-    Columns that make a line longer than a chunk become several tables below each other, each with the first column.
-
-    Parameters
-    ----------
-    head : the label of each column
-    rows : the texts of each row, without line breaks
-
-    Examples
-    --------
-    >>> print(markdown_rows(["part", "count"], [["bolt", "3"]]))
-    | part | count |
-    | --- | --- |
-    | bolt | 3 |
-    """
-    every = [head, *rows]
-    parts = _parts(every)
-    if len(parts) == 1:
-        return _table_of(every)
-    shown = ([[row[at] for at in part] for row in every if any(row[at] for at in part[1:])] for part in parts)
-    return "\n\n".join(map(_table_of, shown))
-
-
-def _table_of(rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join([_barred(rows[0]), "|" + " --- |" * len(rows[0]), *map(_barred, rows[1:])])
-
-
-_LONGEST_ROW = 900  # characters; a chunk has 300 tokens
-_FEWEST_DIVIDED = 8  # of a table that is divided
-
-
-def _parts(table: Sequence[Sequence[str]]) -> list[list[int]]:
-    """The columns of each part of a table, the first one in all of them; one part if lines are short or most cells are empty."""
-    count = len(table[0])
-    is_long = count >= _FEWEST_DIVIDED and max(sum(map(len, row)) + 3 * count for row in table) > _LONGEST_ROW
-    if not is_long or 2 * sum(map(bool, chain.from_iterable(table))) < count * len(table):
-        return [[*range(count)]]
-    widths = [max(map(len, column)) + 3 for column in zip(*table, strict=True)]
-    parts, size = [[0]], widths[0] + 1
-    for at in range(1, count):
-        if size + widths[at] > _LONGEST_ROW and len(parts[-1]) > 1:
-            parts.append([0])
-            size = widths[0] + 1
-        parts[-1].append(at)
-        size += widths[at]
-    return parts
-
-
-def _barred(texts: Iterable[str]) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"

@@ -62,13 +62,14 @@ _HAS_LETTER = re.compile(r"[^\W\d_]{2}")
 _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading and its page, or a thing and its price
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
-_MARKER = re.compile(rf"(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
+# A tick or a cross is one of the words.
+_MARKER = re.compile(rf"(?![✅-❌])(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
 # Of an item, before what it says of it.
 _TERM = re.compile(r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])")
 _MOST_TERM = 5  # words
 _REFERENCES = re.compile(rf"(?:\W|\d)*(?:{'|'.join(LISTS['references'])})\W*", re.IGNORECASE)
 _OPEN = re.compile(rf"\b(?:{'|'.join(LISTS['open_ends'])})$", re.IGNORECASE)
-_QUOTED_ITEM = re.compile(rf"[> \t]+{ITEM.pattern}\s*")
+_QUOTED_ITEM = re.compile(rf"^[> \t]*>[> \t]*{ITEM.pattern}\s*", re.MULTILINE)
 _UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☐□☒☑]|\Z)")  # of a form, beside what is ticked
 _TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")
@@ -291,7 +292,7 @@ def _lead(line: str) -> str:
     """The words of a lead-in, or of an item above, with the colon that divides them from those of the item."""
     marker = _MARKER.match(line.strip())
     words = _words(line.strip()[marker.end() :] if marker else line)
-    return words if not words or words[-1] in ".:：—!?,;" else f"{words}:"
+    return words if not words or words[-1] in ".:：—–-!?,;" else f"{words}:"
 
 
 def _chosen(text: str) -> str:
@@ -337,7 +338,7 @@ def _prose(text: str, block: Block, heading: str, lead: str, *, has_words: bool)
         if _HAS_WORD.search(words) and not is_remark:
             kind = BlockKind.ITEM if block.kind is BlockKind.ITEM else BlockKind.PROSE
             whole = f"{lead} {label if start > block.start else ''}{words}".lstrip()
-            yield Unit(begin, end, whole, heading, kind, own=len(whole) - len(words) if marker else 0)
+            yield Unit(begin, end, whole, heading, kind, own=len(whole) - len(words) if kind is BlockKind.ITEM else 0)
 
 
 def _label(text: str, block: Block) -> str:

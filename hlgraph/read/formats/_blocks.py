@@ -9,9 +9,9 @@ from itertools import chain, pairwise
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import clean, clean_title
+from hlgraph.read.content import clean, clean_title, markdown_rows
 from hlgraph.read.print_order import NO_HEADING
-from hlgraph.read.tables import Cell, Grid, is_datum, is_value, markdown_rows
+from hlgraph.read.tables import Cell, Grid, is_datum, is_value
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import words
 
@@ -399,6 +399,7 @@ def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) 
     ends = filled[0][-1], filled[1][-1]
     longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
     has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
-    has_rest = has_rest or not {cell.text for cell in left[0]}.isdisjoint(cell.text for cell in right[0])
+    head = left[filled[1][0]]  # beside the first row of the right one
+    has_label = not {cell.text for cell in head}.isdisjoint(cell.text for cell in right[filled[1][0]])
     is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
-    return bool(names) and not any(map(is_value, names)) and has_rest and is_whole
+    return bool(names) and is_whole and (has_label or (has_rest and not any(map(is_value, names))))

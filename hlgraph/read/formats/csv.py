@@ -30,7 +30,7 @@ from hlgraph.read.rows import (
     table_documents,
     too_long,
 )
-from hlgraph.read.tables import DATUM, is_value, is_year
+from hlgraph.read.tables import DATUM, Cell, are_units, has_values, is_value, is_year
 from hlgraph.records import Document
 
 _DELIMITERS = ",;\t|"
@@ -202,13 +202,20 @@ def _csv_rows(
 
 
 def _whole_headers(header: list[str], rows: list[list[str]]) -> list[list[str]]:
-    """The header with each further line of it, as surveys have them: answers below their question, or questions below ids."""
+    """The header with each further line of it, as surveys have them: answers below their question, questions below ids, units."""
     first = rows[0] if rows and len(rows[0]) == len(header) else []
     blank = [cell.strip() for name, cell in zip(header, first, strict=False) if not name]
     if first and len(rows) > 1 and rows[1][:1] and rows[1][0].startswith('{"ImportId"'):
         return [first, first]
     names: list[str] = []
-    if blank and all(blank) and header[0] and not first[0] and not any(map(is_value, first)):
+    cells = [[Cell(cell.strip()) for cell in row] for row in rows if len(row) == len(header)]
+    if first and are_units(cells):
+        units = [cell.strip(" []()") for cell in first]
+        return [[f"{name} ({unit})" if unit else name for name, unit in zip(header, units, strict=True)]]
+    is_corner = bool(header[0]) is not bool(first and first[0]) and (
+        bool(header[0]) or (all(first) and has_values(cells[1:]))
+    )
+    if blank and all(blank) and is_corner and not any(map(is_value, first)):
         group = ""
         for name, cell in zip(header, map(str.strip, first), strict=True):
             group = name or group

@@ -25,7 +25,7 @@ import yaml
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_CELLS, Produced, largest, refused
-from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, read_bounded
+from hlgraph.read.content import Origin, ReadFailure, Text, clean, clean_title, decode, markdown_rows, read_bounded
 from hlgraph.read.formats._blocks import Unread, heading, item
 from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.formats._xml import attribute, children, parsed, tag_of
@@ -49,7 +49,6 @@ from hlgraph.read.rows import (
     table_documents,
     too_long,
 )
-from hlgraph.read.tables import markdown_rows
 from hlgraph.records import Document, MetadataValue
 
 if TYPE_CHECKING:

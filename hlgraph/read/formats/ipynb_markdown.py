@@ -220,7 +220,7 @@ def with_drawn_tables(text: str) -> str:
     | Big |  |
     <BLANKLINE>
     """
-    from hlgraph.read.tables import markdown_rows
+    from hlgraph.read.content import markdown_rows
 
     if "---" not in text and "==" not in text:
         return text

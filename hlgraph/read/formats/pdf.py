@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError, needs_extra
@@ -15,7 +15,7 @@ from hlgraph.read.bounds import Produced, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.pdf_tables import PageTexts
+from hlgraph.read.pdf_tables import PageTexts, may_have_table
 from hlgraph.read.print_order import (
     PrintedLine,
     has_rtl,
@@ -25,7 +25,6 @@ from hlgraph.read.print_order import (
     with_own_numbers,
     without_running_lines,
 )
-from hlgraph.read.tables import is_value
 from hlgraph.records import PAGE_BREAK, Document, MetadataValue
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ _EAST_ASIAN = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _NO_COMMENTS = ("/Link", "/Popup")
 _PASSWORD = 1 << 13
 _MOST_SHORT, _SHORT = 3, 30  # lines below each other that may be rows of a table; characters of such a line
-_LEAST_VALUES, _LONGEST_LABEL = 2, 80
-_ENDS_WITH_VALUE = re.compile(r"[^\W\d_]\S*(?:\s+[-–$€£¥₹(]*\s?\d[\d.,]*[)%]*)+\Z")
 _MEND = "repair it, e.g. with qpdf"
 
 
@@ -186,14 +183,6 @@ def _count_forms(part: DictionaryObject, content: bytes, seen: dict[int, int]) -
     return count
 
 
-def _may_have_table(text: str) -> bool:
-    """Whether a text has at least two lines that are a value or end with one, the minimum of a table of numbers."""
-    matching = (
-        line for line in text.splitlines() if is_value(line.strip()) or _ENDS_WITH_VALUE.search(line[-_LONGEST_LABEL:])
-    )
-    return len(list(islice(matching, _LEAST_VALUES))) == _LEAST_VALUES
-
-
 def _has_short_lines(text: str) -> bool:
     """Whether a text has three short lines below each other, which may be the rows of a table of words."""
     count = 0
@@ -213,7 +202,7 @@ def _page(texts: PageTexts, index: int) -> str:
         text = texts.in_reading_order(index, text)
     if markdown := texts.with_ruled_tables(index, text):
         return markdown
-    has_numbers = _may_have_table(text)
+    has_numbers = may_have_table(text)
     if has_rtl(text) or not (has_numbers or _has_short_lines(text)):
         return text
     laid_out = ""

@@ -205,6 +205,33 @@ def test_a_question_before_something_else_has_no_answer(after: str) -> None:
 
 
 @pytest.mark.parametrize("between", ["\n", "\n\n"])
+@pytest.mark.parametrize(
+    "ask", ["What is not insured?", "WHICH RISKS ARE NOT INSURED?", "2. Was ist nicht versichert?"]
+)
+def test_a_list_answers_the_question_above_it_and_keeps_its_crosses(ask: str, between: str) -> None:
+    asked = ask.removeprefix("2. ")
+    said = texts(f"The cover is wide.\n\n{ask}{between}- Flood\n- Wear\n\nThe rest is in the contract.")
+    assert said[-3:] == [f"{asked} Flood", f"{asked} Wear", "The rest is in the contract."]
+    crossed = texts(f"The cover is wide.\n\n{ask}{between}✗ Flood\n✗ Wear and tear")
+    assert crossed[-2:] == [f"{asked} ✗ Flood", f"{asked} ✗ Wear and tear"]
+
+
+def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
+    said = texts(
+        "1. It fell.\n\n2. She says that it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
+    )
+    assert said[-2:] == ["He denies: that it was wet;", "He denies: that it fell."]
+    assert texts("1. Pay\n\n2. Ask the board\n\n- ~~Tea~~\n\n- Buy ink")[1:] == ["Ask the board", "Buy ink"]
+
+
+def test_a_day_in_a_quotation_is_no_mark_of_an_item() -> None:
+    assert texts("> der Termin am 15. April ist\n> vom 3. Mai an frei.")[-1].endswith(
+        "am 15. April ist vom 3. Mai an frei."
+    )
+    assert texts("> 3. Oil it and close it.")[-1] == "Oil it and close it."
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
 @pytest.mark.parametrize("first", ["It is lost.", "It is lost, and nobody can say where it went after that."])
 @pytest.mark.parametrize(("one", "other"), [("ANNA", "BEN"), ("Anna Falk", "Dr. Moro"), ("**Anna**", "**Ben 2**")])
 def test_every_sentence_of_a_line_has_its_speaker(between: str, first: str, one: str, other: str) -> None:

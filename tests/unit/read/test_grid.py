@@ -5,7 +5,8 @@ import pytest
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import Origin
 from hlgraph.read.formats._blocks import sheet_markdown, side_by_side
-from hlgraph.read.tables import Cell, Grid, aligned_table, markdown_rows, table_markdown
+from hlgraph.read.content import markdown_rows
+from hlgraph.read.tables import Cell, Grid, aligned_table, table_markdown
 
 
 def grid(*rows: str, heads: int = 0) -> Grid:
@@ -57,6 +58,12 @@ def test_a_row_of_units_below_the_header_is_part_of_it(heads: int) -> None:
     )
     assert table.head == ["Well", "Depth (m)", "Yield (l/s)", "Use"]
     assert len(table.rows) == 2
+    money = grid(
+        " | Note | 2023 | 2022", " |  | £'000 | £'000", "Sales | 2 | 1250 | 1100", "Costs |  | 7 | 8", heads=heads
+    )
+    assert money.head == ["", "Note", "2023 (£'000)", "2022 (£'000)"]
+    sizes = grid(" | S/M | M/L", "Back | 38–46 cm | 46–54 cm", "Price | €129 | €134", heads=heads)
+    assert (sizes.head, sizes.captions) == (["", "S/M", "M/L"], [])
     words = grid("Day | Early | Late", " | Bo | Al", "Mon | 7 | 9", "Tue | Bo | Al", heads=heads)
     assert len(words.rows) == 3
 
@@ -68,8 +75,27 @@ def test_a_section_is_the_first_cell_of_its_rows_and_ends_with_the_total() -> No
         ["Zone NA", "Hub", "7"],
         ["Zone NA", "Total", "7"],
         ["Zone EU", "Rim", "9"],
-        ["Zone EU", "Grand total", "16"],
+        ["", "Grand total", "16"],
     ]
+    sums = ("Net total>2 | 7", "VAT 20 %>2 | 1")
+    bill = grid("Pos | Item | Price", "A Doors>3", "1 | Oak | 5", "B Options>3", "2 | Flap | 2", *sums)
+    assert [row[:2] for row in bill.rows][1:] == [["B Options", "2"], ["", "Net total"], ["", "VAT 20 %"]]
+    one = grid("Item | Price", "Doors>2", "Oak | 5", "Total | 5", "Options>2", "Flap | 2", "Total | 2")
+    assert [row[0] for row in one.rows] == ["Doors", "Doors", "Options", "Options"]
+
+
+def test_rows_of_a_group_have_the_names_that_stand_in_its_first_row_alone() -> None:
+    table = grid(
+        "Region | City | Quarter | Sales",
+        *("North | Ebberly | Q1 | 10", " |  | Q2 | 12", " | Fell | Q1 | 7", "North total |  |  | 29"),
+        *("South | Solen | Q1 | 5", " |  | Q2 | 6"),
+    )
+    assert [row[:3] for row in table.rows[1:3]] == [["North", "Ebberly", "Q2"], ["North", "Fell", "Q1"]]
+    assert [row[:2] for row in table.rows[3:]] == [["North total", ""], ["South", "Solen"], ["South", "Solen"]]
+    # A sum, a second line of a text, a row below a gap and a number belong to no group.
+    for row in (" |  | Sum | 12", " | in oak |  | ", " | Fell | Q1 | none"):
+        assert grid("Item | City | Quarter | Sales", "North | Ebberly | Q1 | 10", row, heads=1).rows[1][0] == ""
+    assert grid("No | Item | Price", "1 | Oak | 5", " | Flap | 2").rows[1] == ["", "Flap", "2"]
 
 
 def test_a_last_row_of_one_text_is_a_note() -> None:
@@ -128,6 +154,8 @@ def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     assert form.rows[1:] == [["Born", "4 May 1971"], ["Boat", "Merle"], ["Length", "9.4 m"], ["Insured", "yes"]]
     beside = grid("Customer | Oda |  | Date | 2024-05-02", "Number | 10442 |  | Due | 2024-06-01")
     assert beside.rows == [["Customer", "Oda"], ["Date", "2024-05-02"], ["Number", "10442"], ["Due", "2024-06-01"]]
+    tests = ("Assay | EP 0455 | 99.5–100.5 % | 99.9 %", "Water | KF | max. 0.5 % | 0.1 %", "Smell | nose | none | none")
+    assert grid("Test | Method | Limit | Result", *tests).head == ["Test", "Method", "Limit", "Result"]
     people = grid("Name | Born | Town | Age", "Ada | 1971 | Sarn | 40", "Ben | 1980 | Tolk | 31")
     assert people.head == ["Name", "Born", "Town", "Age"]
 
@@ -184,6 +212,7 @@ def test_a_bar_in_a_cell_is_escaped() -> None:
         (["Item 2024 . 2025", "Cash 3 . 4", "Debt 5"], 1),  # a blank column beside values parts one table
         (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
         (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
+        ([". May", "Guard 6 . Phone Guard", "Al E . 0171 Al", "Bo L . 0172 Bo", "Di E"], 2),
         (["Pay Sum . Tax Sum", "Basic 3 . Income 4", "Travel 5 . Pension 6"], 2),  # one label on both sides
     ],
 )

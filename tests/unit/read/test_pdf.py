@@ -1155,6 +1155,57 @@ def test_sums_below_the_items_of_an_invoice_are_no_items(tmp_path: Path) -> None
     assert found.text.splitlines()[-2:] == ["| Subtotal |  |  | 4,300.00 |", "| Total to pay |  |  | 4,300.00 |"]
 
 
+def test_a_table_of_aligned_columns_above_a_ruled_one_has_its_labels_and_whole_cells(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    page = Canvas(out, invariant=1)
+    page.setFont("Helvetica-Bold", 10)
+    places = (60, 300, 380, 460)
+    for x, text in zip(places, ("Description", "Hours", "Rate", "Amount"), strict=True):
+        page.drawString(x, 760, text)
+    page.setFont("Helvetica", 10)
+    rows = [(742, ("Rewiring", "12", "60.00", "720.00")), (724, ("Travel", "2", "", "60.00"))]
+    rows += [(706, ("Socket, double", "", "", "")), (694, ("and white", "8", "9.50", "76.00"))]
+    for y, texts in (*rows, (650, ("VAT rate", "VAT", "", "")), (632, ("25 %", "196.00", "", ""))):
+        for x, text in zip(places, texts, strict=True):
+            page.drawString(x, y, text)
+    page.grid([50, 290, 370], [626, 644, 662])
+    page.save()
+    found = only(tmp_path / "a.pdf", out.getvalue())
+    assert isinstance(found, Document)
+    assert found.text.split("\n\n") == [
+        "| Description | Hours | Rate | Amount |\n| --- | --- | --- | --- |\n| Rewiring | 12 | 60.00 | 720.00 |\n"
+        "| Travel | 2 |  | 60.00 |\n| Socket, double and white | 8 | 9.50 | 76.00 |",
+        "| VAT rate | VAT |\n| --- | --- |\n| 25 % | 196.00 |",
+    ]
+
+
+@pytest.mark.parametrize("rows", [(("06:10", "–"), ("06:18", "09:08")), (("low", "high"), ("mid", "low"))])
+def test_columns_of_times_or_words_may_have_the_same_label(rows: Sequence[Sequence[str]], tmp_path: Path) -> None:
+    lines = [("Stop", "Mo–Fr", "Mo–Fr"), *((f"Stop {at}", *row) for at, row in zip("AB", rows, strict=True))]
+    title = [(60, "Harbour to Airport")]
+    (tmp_path / "a.pdf").write_bytes(placed(title, *([*zip((60, 160, 240), row, strict=True)] for row in lines)))
+    [found] = read([str(tmp_path / "a.pdf")])
+    assert isinstance(found, Document)
+    assert [line for line in found.text.split("\n") if "---" not in line] == [
+        *("Harbour to Airport", "", "| Stop | Mo–Fr | Mo–Fr |"),
+        *(f"| {' | '.join(row)} |" for row in lines[1:]),
+    ]
+
+
+def test_a_bold_line_whose_number_a_wide_gap_parts_is_a_heading(tmp_path: Path) -> None:
+    page: list[tuple[float, float, str, str, float]] = []
+    for at, (number, title) in enumerate((("1", "Welcome"), ("24/052", "Footpath 9"), ("12", "Finance"))):
+        page += [(60, 760 - 60 * at, number, "Helvetica-Bold", 10), (140, 760 - 60 * at, title, "Helvetica-Bold", 10)]
+        page.append((60, 740 - 60 * at, f"The stile of {title} is broken, and it is not ours.", "Helvetica", 10))
+    found = only(tmp_path / "a.pdf", drawn(page))
+    assert isinstance(found, Document)
+    assert [line for line in found.text.splitlines() if line.startswith("#")] == [
+        "# 1 Welcome",
+        "# 24/052 Footpath 9",
+        "# 12 Finance",
+    ]
+
+
 def test_what_a_browser_prints_around_a_page_is_not_read(tmp_path: Path) -> None:
     pages = [
         f"11/30/26, 8:44 AM   Lease agreement\nThe shed is let to the {name} on 3/4/25, 8:00 AM.\nhttps://a.example/x {at}/2"

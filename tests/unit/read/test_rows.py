@@ -592,6 +592,24 @@ def test_a_survey_has_the_lines_of_its_header_in_its_labels(head: str, labels: s
     assert not failures
 
 
+@pytest.mark.parametrize(
+    ("head", "labels"),
+    [
+        ("time,temp,dir,state\nISO 8601,degC,deg,\n", "| time (ISO 8601) | temp (degC) | dir (deg) | state |"),
+        ("time,temp,dir,state\n,[K],°,\n", "| time | temp (K) | dir (°) | state |"),
+        (",Frogs,,Note\nPond,Adults,Spawn,All\n", "| Pond | Frogs Adults | Frogs Spawn | Note All |"),
+        ("time,temp,dir,state\nday,mild,,low\n", "| time | temp | dir | state |"),  # words are a row
+    ],
+)
+def test_a_line_of_units_and_one_below_groups_of_columns_are_part_of_the_header(
+    head: str, labels: str, tmp_path: Path
+) -> None:
+    [found], failures = run(tmp_path / "a.csv", f"{head}2024-01-01T00:00,-3.2,270,ok\n2024-01-01T01:00,-3.5,7,wind\n")
+    assert found.text.split("\n")[0] == labels
+    assert found.text.split("\n")[-1] == "| 2024-01-01T01:00 | -3.5 | 7 | wind |"
+    assert not failures
+
+
 def test_a_name_alone_without_its_total_is_a_row_whose_values_are_missing(tmp_path: Path) -> None:
     lines = [",height,weight", "Ada,1.5,60", "Bob,,", "Cem,1.6,61", "Total,3.1,121"]
     [found], failures = run(tmp_path / "a.csv", "\n".join(lines) + "\n")
