@@ -211,7 +211,7 @@ _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _COUNTED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S")  # "Bug 4711 - It fails", without a mark
 _NARROW = 32  # a shorter line that is followed by a capital stands alone: an address, a form, a verse
 _WIDE = 160  # a longer line was not wrapped by hand: its end is the end of a paragraph
-_LONGEST_LEAD, _LONGEST_LABEL = 300, 80
+_LONGEST_LEAD, _LONGEST_LABEL, _MOST_TITLE = 300, 80, 4  # the last: words of a title before the sentences of an item
 _WRITTEN = re.compile(r"\d{1,2}[:.h]\d\d\b|@")  # above a quotation in a mail: "On 3 May 2025 at 09:12 Ada Falk wrote:"
 _WRAP = re.compile(r"\s*\n[ \t>]*")
 _CLAUSE_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?[ \t]")
@@ -691,9 +691,9 @@ class Context:
         self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
         above = "".join(each.text for each in self._open)
-        said = self._text[slice(*block_sentences(self._text, block)[-1])] if is_lead(line) else line
-        said = f"{' ' * indent}{mark} {_joined(said.removeprefix(mark).lstrip())}\n" if _is_parent(line) else ""
-        self._open.append(_Open(indent, "item", said))
+        last = block_sentences(self._text, block)[-1][0] - block.start if is_lead(line) else 0
+        said = f"{mark} {line[last:]}" if len(line[:last].split()) > _MOST_TITLE and ":" not in line[:last] else line
+        self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(said)}\n" if _is_parent(line) else ""))
         self._short = _NO_TERM
         return f"{above}{' ' * column}"
 
@@ -790,7 +790,7 @@ def is_lead(sentence: str) -> bool:
     (True, False)
     """
     is_short = len(sentence) <= _LONGEST_LEAD  # "—" as in laws: "This section does not apply to—"
-    return is_short and sentence.rstrip("*_ ").endswith((":", "：", "—", " -", " –")) and not sentence.endswith(":::")
+    return is_short and sentence.rstrip("*_ ").endswith((":", "：", "—")) and not sentence.endswith(":::")
 
 
 _UNENDED = re.compile(  # or a question that a list below it answers, unlike one that asks for yes or no
@@ -948,7 +948,7 @@ def _marker_kind(mark: str, last: str = "") -> str:
 
 def _introduces(item: str, line: str) -> bool:
     """Whether an item introduces one with another mark that is as indented: "(2) The flat has:" and "- two rooms"."""
-    words = line.split(maxsplit=1)[-1].lstrip("*_~[(\"'“")
+    words = line.split(maxsplit=1)[-1].lstrip("*_~[( x]\"'“")
     is_sentence = item[-1:] == "?" or not (item[:1] in {*"-+*•"} or words[:1].isupper())
     return is_lead(item) or (bool(item) and is_sentence and _is_open(item))
 

@@ -292,7 +292,7 @@ def _lead(line: str) -> str:
     """The words of a lead-in, or of an item above, with the colon that divides them from those of the item."""
     marker = _MARKER.match(line.strip())
     words = _words(line.strip()[marker.end() :] if marker else line)
-    return words if not words or words[-1] in ".:：—–-!?,;" else f"{words}:"
+    return words if not words or words[-1] in ".:：—!?,;" else f"{words}:"
 
 
 def _chosen(text: str) -> str:

@@ -97,8 +97,44 @@ def _is_labelled(field: HtmlElement) -> bool:
 _SHOWN_FIELDS = frozenset(["checkbox", "date", "email", "month", "number", "radio", "tel", "text", "time", "url"])
 
 
+def show_boxes(tree: HtmlElement) -> None:
+    """Show boxes to tick that the page draws by a class, and keep words that it hides from eyes apart, in place.
+
+    What is struck out beside a ticked box is done, and not deleted.
+    """
+    for box in tree.xpath("//*[contains(@class, 'checkbox-o')][not(*)][not(normalize-space())]"):
+        is_on = "checkbox-on" in box.get("class")
+        is_alone = not shown_words(box.getparent())
+        box.tag, box.text = "span", ("✓" if is_on else "✗") if is_alone else "[x] " if is_on else "[ ] "
+        for each in box.itersiblings() if is_on else ():
+            each.attrib.clear()
+    for task in tree.xpath("//ul[contains(@class, 'task-list')]/li[not(.//input)]"):
+        task.text = f"{'[x]' if 'checked' in str(task.get('class')) else '[ ]'} {(task.text or '').lstrip()}"
+    for sign in tree.xpath("//*[@aria-hidden='true'][not(*)]"):
+        if (sign.text or "").strip() in {*"!›»|/*"}:
+            remove(sign)
+    for word in tree.xpath(f"//span[{' or '.join(f'contains(@class, {name!r})' for name in _UNSEEN)}]"):
+        if (word.text or "")[-1:].isalnum() and (word.tail or "")[:1].isupper():
+            word.tail = f": {word.tail}"
+
+
+_UNSEEN = ("visually-hidden", "visuallyhidden", "sr-only", "screen-reader-text")
+
+
+def name_writers(tree: HtmlElement) -> None:
+    """Put who wrote a review in front of its text, in place."""
+    for text in tree.xpath("//*[@itemprop='reviewBody']"):
+        review = next((each for each in text.iterancestors() if each.get("itemscope") is not None), None)
+        writers = review.xpath(".//*[@itemprop='author'][not(@content)]") if review is not None else []
+        name = shown_words(writers[0]) if len(writers) == 1 else ""
+        if 0 < len(name) <= _LONGEST_NAME and text not in writers[0].iterancestors():
+            remove(writers[0])
+            _lead(text, name)
+
+
 def lead_parts(tree: HtmlElement) -> None:
-    """Put the kind of a warning and the label of a tab in front of what stands below them, in place: "Warning: Never do it."."""
+    """Put the kind of a warning, the name of a box and the label of a tab in front of what stands below them, in place:
+    "Warning: Never do it."."""
     for title in [each for each in tree.xpath(_BOX_TITLES) if each.getprevious() is None]:
         box, name = title.getparent(), shown_words(title)
         if name and len(name) <= _LONGEST_NAME and name[-1] not in ".!?:" and shown_words(box) != name:
@@ -117,9 +153,11 @@ def lead_parts(tree: HtmlElement) -> None:
 
 
 def _lead(box: HtmlElement, name: str) -> None:
-    first = box
-    while len(first) and first[0].tag in ("div", "p", "section") and not (first.text or "").strip():
-        first = first[0]
+    first = inner = box
+    while (
+        inner is not None and (inner is box or inner.tag in ("div", "p", "section")) and not (first.text or "").strip()
+    ):
+        first, inner = inner, next((each for each in inner if shown_words(each) or (each.tail or "").strip()), None)
     if first.tag == "p" or (first.text or "").strip():
         first.text = f"{name}: {(first.text or '').lstrip()}"
     else:
@@ -128,9 +166,11 @@ def _lead(box: HtmlElement, name: str) -> None:
         first.insert(0, label)
 
 
-_BOX_TITLES = (  # of Sphinx, MkDocs, Docusaurus and GitHub
-    "//*[self::p or self::div][contains(@class, 'admonition-title') or contains(@class, 'admonitionHeading') "
-    "or contains(@class, 'markdown-alert-title')]"
+_BOX_TITLES = (  # of Sphinx, MkDocs, Docusaurus, GitHub, Confluence and Bootstrap, and of what a reader unfolds
+    "//details/summary[not(.//h1 or .//h2 or .//h3 or .//h4)] | //*[contains(@class, 'information-macro')]/p[@class='title']"
+    " | //*[self::p or self::div][contains(@class, 'admonition-title') or contains(@class, 'admonitionHeading')"
+    " or contains(@class, 'markdown-alert-title') or contains(@class, 'expand-control') or contains(@class, 'panelHeader')"
+    " or contains(@class, 'card-header') or contains(@class, 'panel-heading')][not(.//h1 or .//h2 or .//h3 or .//h4)]"
 )
 _LONGEST_NAME = 60
 

@@ -23,8 +23,10 @@ from hlgraph.read.formats._page import (
     head_articles,
     lead_parts,
     list_items_of_word,
+    name_writers,
     remove,
     remove_asking,
+    show_boxes,
     show_fields,
     shown_words,
     sign_of,
@@ -311,8 +313,10 @@ def _simplify(tree: HtmlElement, produced: Produced) -> None:
     ):
         is_named = element.getparent().tag == "li" and _is_name(element.getprevious(), element)
         element.text, element.tag = ": " if is_named else " ", STRIPPED  # the lines of a heading or an item are one
+    show_boxes(tree)
     write_styles(tree)
     show_fields(tree)
+    name_writers(tree)
     lead_parts(tree)
     _head_messages(tree)
     _show_plainly(tree)

@@ -3,9 +3,8 @@
 import pytest
 
 from hlgraph.read.bounds import Produced
-from hlgraph.read.content import Origin
+from hlgraph.read.content import Origin, markdown_rows
 from hlgraph.read.formats._blocks import sheet_markdown, side_by_side
-from hlgraph.read.content import markdown_rows
 from hlgraph.read.tables import Cell, Grid, aligned_table, table_markdown
 
 

@@ -172,7 +172,7 @@ def test_text_of_every_inline_element_is_kept(tmp_path: Path, markup: str, text:
     [
         ("<figure><img src=a><figcaption>The mill.</figcaption></figure>", ["The mill."]),
         ("<aside>Stop the pump first.</aside>", ["Stop the pump first."]),
-        ("<details><summary>More</summary><p>It is hot.</p></details>", ["More", "It is hot."]),
+        ("<details><summary>More</summary><p>It is hot.</p></details>", ["More: It is hot."]),
         ("<x-card><p>First.</p><p>Second.</p></x-card>", ["First.", "Second."]),
         ("<fieldset><legend>Sizes</legend><p>Two.</p></fieldset>", ["Sizes", "Two."]),
         ("<dl><dt>Hub</dt><dd>The middle.</dd><dt>Rim</dt><dt>Edge</dt><dd>The outside.</dd></dl>",
@@ -995,6 +995,32 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
         (
             "<div><ul role=tablist><li role=tab>Debian</li></ul><div role=tabpanel><p>Use deb.</p></div></div>",
             "- Debian\n\nUse deb.",
+        ),
+        (
+            "<div class='confluence-information-macro'><p class=title>Freeze</p><span class=aui-icon></span>"
+            "<div class=confluence-information-macro-body><p>Never on Fridays.</p></div></div>",
+            "Freeze: Never on Fridays.",
+        ),
+        ("<div class=card><div class=card-header>Pay</div><ul><li>3 euro</li></ul></div>", "Pay:\n\n- 3 euro"),
+        ("<details><summary>May it run?</summary><p>Not alone.</p></details>", "May it run?\n\nNot alone."),
+        (
+            "<p><span aria-hidden=true>!</span><strong><span class=sr-only>Warning</span>You are fined.</strong></p>",
+            "**Warning: You are fined.**",
+        ),
+        (
+            "<style>.done{text-decoration:line-through}</style><ul><li><div class='checkbox checkbox-on'></div>"
+            "<span class=done>Oil it</span></li><li><div class='checkbox checkbox-off'></div><span>Stop it</span></li></ul>",
+            "- [x] Oil it\n- [ ] Stop it",
+        ),
+        (
+            "<table><tr><th>Wet</th><td><div class='checkbox checkbox-off'></div></td></tr>"
+            "<tr><th>Hot</th><td><div class='checkbox checkbox-on'></div></td></tr></table>",
+            "|  |  | \n|---|---|\n| Wet | ✗ | \n| Hot | ✓ | ",
+        ),
+        (
+            "<div itemscope itemtype=https://schema.org/Review><span itemprop=author>Karo T.</span>"
+            "<p itemprop=reviewBody>The zip broke.</p></div>",
+            "Karo T.: The zip broke.",
         ),
     ],
 )
