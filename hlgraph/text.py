@@ -691,8 +691,8 @@ class Context:
         self._marks[indent] = mark
         self._open = [each for each in self._open if each.indent < indent][-_MOST_LEVELS:]
         above = "".join(each.text for each in self._open)
-        last = block_sentences(self._text, block)[-1][0] - block.start if is_lead(line) else 0
-        said = f"{mark} {line[last:]}" if len(line[:last].split()) > _MOST_TITLE and ":" not in line[:last] else line
+        cut = block_sentences(self._text, block)[-1][0] - block.start if is_lead(line) else 0
+        said = f"{mark} {line[cut:]}" if len(line[:cut].split()) > _MOST_TITLE and ":" not in line[:cut] else line
         self._open.append(_Open(indent, "item", f"{' ' * indent}{_joined(said)}\n" if _is_parent(line) else ""))
         self._short = _NO_TERM
         return f"{above}{' ' * column}"

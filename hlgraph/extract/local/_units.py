@@ -98,7 +98,7 @@ _VERSION = r"\[?(?:[Vv]ersion |[Rr]elease |[vV])?\d+(?:\.\w+)+(?:[-+]\w+(?:\.\w+
 # A heading that is a version or a date: "[1.4.0] - 2024-05-02", "Flask 2.3.1 (3 May 2024)", "Q3 2024".
 _EDITION = re.compile(
     r"(?:(?:[A-Za-z'’-]+ )?(?:[Cc]hanges|[Nn]ews|NEWS|[Nn]ew|[Nn]otes) (?:in|of|for|since) )?"  # "Changes in 1.2"
-    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})"
+    rf"(?:[A-Za-z][\w.-]* )?(?:{_VERSION}(?:[ ,:/–—-]+\(?(?:[Rr]eleased )?(?:{_DAY})\)?)?|{_DAY})"
     r"(?: \[[A-Za-z]+\])?|\[?Unreleased\]?"
 )
 _CODE = re.compile(r"(`{1,3})(?!`)[^`\n]{1,500}\1")

@@ -221,6 +221,8 @@ def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
         "1. It fell.\n\n2. She says that it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
     )
     assert said[-2:] == ["He denies: that it was wet;", "He denies: that it fell."]
+    kept = "2. Date: It sets the look of the day. The choices are:\n\n   - US\n   - UK"
+    assert texts(kept)[-1] == "Date: It sets the look of the day. The choices are: UK"
     assert texts("1. Pay\n\n2. Ask the board\n\n- ~~Tea~~\n\n- Buy ink")[1:] == ["Ask the board", "Buy ink"]
 
 
@@ -918,8 +920,9 @@ def test_words_that_a_label_or_a_name_leads_are_no_fragment(text: str) -> None:
 
 
 def test_a_version_that_was_taken_back_stands_before_its_changes() -> None:
-    text = "## 2.0.1 (2024-12-01) [YANKED]\n### Fixed\n- It stops at night."
-    assert texts(text) == ["2.0.1 (2024-12-01) [YANKED], Fixed: It stops at night."]
+    for version in ("2.0.1 (2024-12-01) [YANKED]", "2.0.1 / 2024-12-01"):
+        text = f"## {version}\n### Fixed\n- It stops at night."
+        assert texts(text) == [f"{version}, Fixed: It stops at night."]
 
 
 def test_a_colon_behind_the_mark_of_a_note_stays_and_goes_where_the_note_begins() -> None:
