@@ -42,6 +42,9 @@ _LONGEST_TITLE = 1_000
 _MEDIA = ("file", "image", "media", "datei", "fichier", "archivo")
 _HIDDEN = ("category", "kategorie", "catégorie", "categoría")
 _CITES = ("cite", "citation", "literatur", "internetquelle")
+_NOTES = re.compile(r"(?:efn|refn)(?:-\w+)?|(?:foot)?note")
+_QUOTES = frozenset(("quote", "blockquote", "cquote", "quotation", "bquote"))
+_LANGUAGE = re.compile(r"[a-z]{2}|simple")
 _DEEPEST = 20
 
 
@@ -114,10 +117,12 @@ class _Page:
         name = re.search(r"name\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s/>]+))", match[1])
         text = self._line(self._expanded(match[2] or ""))
         key = next(filter(None, name.groups()), "") if name else text
+        return self._noted(key, text, "" if match.string[match.start() - 1 : match.start()] in _ENDS else " ")
+
+    def _noted(self, key: str, text: str, space: str = " ") -> str:
         if not key:
             return ""
         self.references[key] = self.references.get(key) or text
-        space = "" if match.string[match.start() - 1 : match.start()] in _ENDS else " "
         number = str(list(self.references).index(key) + 1) if len(self.references) < 1000 else "*"
         return f"{space}[{number}]"
 
@@ -136,7 +141,10 @@ class _Page:
             elif stack[-1][0] == {"}}": "{{", "]]": "[["}[mark[0]]:
                 opening, parts = stack.pop()
                 inner = "".join(parts)
-                stack[-1][1].append(self._template(inner) if opening == "{{" else self._link(inner))
+                shown = self._template(inner) if opening == "{{" else self._link(inner)
+                before = next(filter(None, reversed(stack[-1][1])), "\n")
+                is_alone = len(stack) == 1 and before[-1] == "\n" and text[at : at + 1] in ("\n", "")
+                stack[-1][1].append(f"{shown}\n" if is_alone and shown and opening == "{{" else shown)
             else:
                 stack[-1][1].append(mark[0])
         while len(stack) > 1:
@@ -151,6 +159,8 @@ class _Page:
         named = [(key.strip(), value.strip()) for key, sign, value in pairs if sign and value.strip()]
         values = [key.strip() for key, sign, _ in pairs if not sign and key.strip()]
         title = name.strip()
+        if (shown := self._known(title.lower(), values)) is not None:
+            return shown
         if title.lower().startswith(_CITES):
             return ", ".join(value for key, value in named if key not in ("ref", "url-status")) or " ".join(values)
         if len(named) >= 2 and "\n" in inner:
@@ -161,6 +171,14 @@ class _Page:
             return ""
         return " ".join([*values, *(value for _, value in named if value.lower() not in _SWITCHES)])
 
+    def _known(self, name: str, values: list[str]) -> str | None:
+        """What a measure, a note or a quotation says; None for another template."""
+        if name in ("convert", "cvt"):
+            return _measured(values)
+        if _NOTES.fullmatch(name) and values:
+            return self._noted(values[0], self._line(values[0]))
+        return " — ".join(filter(None, [values[0], ", ".join(values[1:])])) if name in _QUOTES and values else None
+
     def _link(self, inner: str) -> str:
         target, *parts = inner.split("|")
         space, colon, page = target.strip().lstrip(":").partition(":")
@@ -168,6 +186,8 @@ class _Page:
         if kind in _HIDDEN and not target.strip().startswith(":"):
             self.categories.append(page.strip())
             return ""
+        if _LANGUAGE.fullmatch(space) and not parts and not target.strip().startswith(":"):
+            return ""  # the page in another language
         if kind in _MEDIA:
             caption = parts[-1].strip() if parts else ""
             self.unread["image"] += 1
@@ -259,6 +279,23 @@ class _Page:
         shown = self._line(text[attributes.end() :] if attributes else text)
         width = max(1, min(spans.get("colspan", 1), WIDEST))
         return Cell(clean_title(shown), width, spans.get("rowspan", 1), is_head=is_head)
+
+
+def _measured(values: list[str]) -> str:
+    """The words of a measure and its unit, without the units that it is converted to: 5, "to", 9, "km", "mi"."""
+    shown: list[str] = []
+    is_whole = False
+    for value in values:
+        is_part = value[-1:].isdigit() and not value[0].isalpha()
+        if is_whole and not is_part:
+            break
+        is_whole = not is_part and value.lower() not in _BETWEEN
+        shown.append(_POWER.sub(lambda match: raised(match[0]), value) if is_whole else value)
+    return " ".join(shown)
+
+
+_BETWEEN = frozenset(("-", "–", "to", "to(-)", "and", "and(-)", "by", "x", "×", "or", "+/-", "±", "*", "+", ","))
+_POWER = re.compile(r"(?<=[a-z])[23]\Z")
 
 
 FORMAT = FileFormat("wikitext", suffixes=(".mediawiki", ".wiki", ".wikitext"), read=read_wikitext)

@@ -1032,6 +1032,25 @@ def test_the_time_of_an_rtf_is_that_of_its_properties(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It is {{convert|9|km|mi}} long.", "It is 9 km long."),
+        ("{{cvt|5|to|9|km2|sqmi}} and {{convert|5|ft|10|in|m}}", "5 to 9 km² and 5 ft 10 in"),
+        ("{{About|the lake|the village}}\n'''Tarn''' is a lake.", "the lake the village\n\nTarn is a lake."),
+        ("Tarn is {{lang|de|See}}\nof Sarn.", "Tarn is de See\nof Sarn."),
+        ("{{quote|It fed us.|Anna Rey|1931}}", "It fed us. — Anna Rey, 1931"),
+        ("Scoglio{{efn|Not inhabited.}} lies south.", "Scoglio [1] lies south.\n\n## References\n\n1. Not inhabited."),
+        ("[[Tarn]] [[:de:Tarn]]\n[[de:Tarnsee]]", "Tarn de:Tarn"),
+    ],
+)
+def test_measures_notes_and_quotations_of_wikitext_say_what_its_pages_show(
+    text: str, shown: str, tmp_path: Path
+) -> None:
+    [found] = documents(given(tmp_path, "wikitext", text))
+    assert found.text == shown
+
+
 def test_definitions_of_wikitext_have_their_terms(tmp_path: Path) -> None:
     text = "Fruit\n\n; apple: red\n: fruit\n: computer\n; orange : sweet\n: bank\n\nText\n: reply\n* one\n: two\n"
     [found] = documents(given(tmp_path, "wikitext", text))
