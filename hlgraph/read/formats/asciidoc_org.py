@@ -121,6 +121,7 @@ class _AsciiDoc:
         self._numbers: dict[int, int] = {}  # of the last items of the list, by level
         self._is_attached = False  # to the item above
         self._depth = 0  # of the last item
+        self._mark = "-"  # of a term
 
     def blocks(self) -> Iterator[str]:
         """All blocks up to the end of the file or of the block that encloses them."""
@@ -131,7 +132,7 @@ class _AsciiDoc:
                 yield from self._block(f"{'=' * level} {bare}")
                 continue
             if bare and not self._begins(bare):
-                self._numbers = self._numbers if self._is_attached else {}
+                self._numbers, self._mark = (self._numbers, self._mark) if self._is_attached else ({}, "-")
                 prose.append(f"{'  ' * (self._depth + 1) if self._is_attached and not prose else ''}{self._line(bare)}")
                 continue
             yield " ".join(prose)
@@ -188,7 +189,8 @@ class _AsciiDoc:
         elif term := _TERM.fullmatch(bare):
             yield from self._entry(term[1], term[2] or "")
         elif bare not in ("'''", "<<<", "+"):  # a title of a block
-            yield self._line(bare[1:])
+            self._style = f"{style}{self._line(bare[1:])}" * bool(_label(style))
+            yield "" if self._style else self._line(bare[1:])
 
     def _leave_list(self, bare: str) -> None:
         """Number anew after a block that is no part of the list and not attached to its last item."""
@@ -196,6 +198,14 @@ class _AsciiDoc:
         if not is_in_list and not self._is_attached:
             self._numbers = {}
         self._is_attached = bare == "+"
+        # Terms below a list with bullets are another list.
+        self._mark = (
+            "*"
+            if _BULLET.fullmatch(bare) and bare[0] in "*-"
+            else self._mark
+            if is_in_list or _TERM.fullmatch(bare)
+            else "-"
+        )
 
     def _byline(self) -> None:
         """Take the lines of authors and of the revision below the title of the document."""
@@ -259,7 +269,7 @@ class _AsciiDoc:
                 break
         definition = self._whole(definition) if definition else ""
         self._depth = 0
-        yield item(f"{self._line(term)}: {self._line(definition)}".rstrip())
+        yield item(f"{self._line(term)}: {self._line(definition)}".rstrip(), marker=self._mark)
 
     def _delimited(self, mark: str, style: str) -> Iterator[str]:
         inner = self._lines.until(re.compile(re.escape("```" if mark.startswith("```") else mark)))
@@ -280,11 +290,8 @@ class _AsciiDoc:
             nested = _AsciiDoc(_Lines(text, self._lines.produced))
             nested._lines.unread, nested._lines.about = self._lines.unread, self._lines.about
             nested._lines.known = self._lines.known
-            kind = style.strip("[]")
             first, *rest = [*filter(None, nested.blocks()), ""]
-            yield (
-                f"{kind.capitalize()}: {first}" if kind in ("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION") else first
-            )
+            yield f"{_label(style)}{first}"
             yield from rest
 
     def _macro(self, name: str, target: str, text: str) -> Iterator[str]:
@@ -350,6 +357,16 @@ class _AsciiDoc:
         text = _ANCHOR.sub("", text) if "[[" in text else text
         text = _REFERENCE.sub(lambda match: (match[2] or match[1]).strip(), _LITERAL.sub(r"`\1`", text))
         return _FONT.sub(lambda match: match[2], _FONT.sub(lambda match: match[2], text))
+
+
+def _label(style: str) -> str:
+    """The kind of a box with its title: "Warning: " of "[WARNING]", "Warning: Shock: " of "[WARNING]Shock"."""
+    kind, _, title = style.strip("[").partition("]")
+    kind = kind.partition("#")[0].partition(",")[0]
+    return f"{kind.capitalize()}: {title and f'{title}: '}" if kind in _BOXES else ""
+
+
+_BOXES = frozenset(("NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"))
 
 
 def _called(match: re.Match[str]) -> str:

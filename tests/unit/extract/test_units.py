@@ -218,7 +218,7 @@ def test_a_list_answers_the_question_above_it_and_keeps_its_crosses(ask: str, be
 
 def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
     said = texts(
-        "1. It fell.\n\n2. She says that it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
+        "1. It fell.\n\n2. She says that the deck of it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
     )
     assert said[-2:] == ["He denies: that it was wet;", "He denies: that it fell."]
     kept = "2. Date: It sets the look of the day. The choices are:\n\n   - US\n   - UK"

@@ -1032,6 +1032,18 @@ def test_the_time_of_an_rtf_is_that_of_its_properties(tmp_path: Path) -> None:
     ]
 
 
+def test_terms_below_a_list_of_asciidoc_are_another_one_and_a_box_has_its_kind_and_title(tmp_path: Path) -> None:
+    lists = "= Fan\n\n.Not supplied\n* level\n* drill\n\nBreaker:: Stops it.\nFuse:: Guards it.\n\nUse it.\n\nCap:: Ends it."
+    box = "\n\n[WARNING]\n.Shock\n====\nCut the mains.\n====\n\n[NOTE#a]\n--\nIt hums.\n--"
+    [found] = documents(given(tmp_path, "asciidoc", lists + box))
+    assert found.text == (
+        "# Fan\n\nNot supplied\n\n- level\n- drill\n\n* Breaker: Stops it.\n\n* Fuse: Guards it.\n\nUse it.\n\n- Cap: Ends it."
+        "\n\nWarning: Shock: Cut the mains.\n\nNote: It hums."
+    )
+    [said] = LocalExtractor().extract([ChunkInput(found.text)])
+    assert "Breaker: Stops it." in [each.text.removeprefix("Fan: ") for each in said.propositions]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
