@@ -69,6 +69,11 @@ def with_turns(text: str) -> str:
     return _TURN.sub(r"[\2] \1: ", text)
 
 
+def hidden_sheet(name: str) -> str:
+    """The warning that a hidden sheet of a workbook was read."""
+    return f"the hidden sheet {name!r} was read, too; delete it from the file if nobody is to find it"
+
+
 def unsaid(parts: Iterable[str], text: str) -> list[str]:
     """The parts of a file of whose words most are not in what was read of it.
 
@@ -159,7 +164,8 @@ def title_line(text: str, level: int) -> str:
 def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
     """The title of a show, that of its first slide, and the slides, of which none is under the title of the one before.
 
-    One without a title below others has its first line, if that is no sentence, value or item, or its number.
+    One without a title below others has its first line, if that is no sentence, value or item and no other line looks so, or its
+    number.
 
     Parameters
     ----------
@@ -176,7 +182,10 @@ def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
         first, _, rest = page.partition("\n\n")
         is_lost = has_titles and bool(page) and not page.startswith("## ")
         has_titles = has_titles or page.startswith("## ")
-        is_title = bool(rest) and is_title_line(first) and _NO_TITLE.search(first) is None
+        names = [
+            each for each in (first, *rest.split("\n\n")[1:]) if is_title_line(each) and not _NO_TITLE.search(each)
+        ]
+        is_title = bool(rest) and names == [first]  # else it names one of several columns
         titled.append(f"## {page}" if is_lost and is_title else f"## Slide {number}\n\n{page}" if is_lost else page)
     first = titled[0].partition("\n")[0]
     return first.removeprefix("## ") if first.startswith("## ") else "", titled

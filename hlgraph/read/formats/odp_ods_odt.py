@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
-from hlgraph.read.formats._blocks import Unread, document_of, heading, is_title_line, sheet_markdown, slides
+from hlgraph.read.formats._blocks import (
+    Unread,
+    document_of,
+    heading,
+    hidden_sheet,
+    is_title_line,
+    sheet_markdown,
+    slides,
+)
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
@@ -99,7 +107,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         if kind == "ods"
         else chain(_headers(flow, content if styles is None else styles), flow.inside(body))
     )
-    warnings = Unread({**unread, **flow.unread}).warnings()
+    warnings = (*Unread({**unread, **flow.unread}).warnings(), *_hidden(content, body))
     return document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings, part="its body")
 
 
@@ -287,6 +295,18 @@ def _sheets(flow: Flow, body: Element) -> Iterator[str]:
         yield from blocks
         for shapes in children(sheet, "shapes"):
             yield from flow.inside(shapes)
+
+
+def _hidden(content: Element, body: Element) -> Iterator[str]:
+    """A warning for each hidden sheet that holds text, all of which are read."""
+    gone = {
+        attribute(style, "name")
+        for style in below(content, "style")
+        if any(attribute(each, "display") == "false" for each in children(style, "table-properties"))
+    }
+    for sheet in children(body, "table"):
+        if attribute(sheet, "style-name") in gone and "".join(sheet.itertext()).strip():
+            yield hidden_sheet(attribute(sheet, "name"))
 
 
 def _groups(flow: Flow, table: Element, *, is_sheet: bool = False) -> Iterator[list[list[Cell]]]:

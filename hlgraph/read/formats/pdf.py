@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlgraph.errors import MissingExtraError, ReadError, needs_extra
 from hlgraph.read.bounds import Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title, given_title, parser_errors, tolerated
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, parser_errors, tolerated
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.pdf_tables import PageTexts, may_have_table
@@ -265,7 +265,7 @@ def _properties(reader: PdfReader) -> tuple[str, dict[str, MetadataValue]]:
         created = ""
     values = {"author": clean(str(info.author or "")).strip(), "created": created}
     title = clean_title(clean(str(info.title or "")))
-    return given_title(title), {name: value for name, value in values.items() if value}
+    return given_title(title), given_properties({name: value for name, value in values.items() if value})
 
 
 def _locked(origin: Origin) -> ReadError:

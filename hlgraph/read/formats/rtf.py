@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hlgraph.errors import ReadError
 from hlgraph.read.bounds import MOST_ELEMENTS, Produced, refused
-from hlgraph.read.content import Origin, clean, clean_title, given_title
+from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title
 from hlgraph.read.formats._blocks import (
     Unread,
     document_of,
@@ -65,6 +65,7 @@ _DEEPEST = 1_000
 _NEAR = 30  # in twips: edges of cells are rounded down to multiples of this, so that those that nearly align are equal
 _NUMBER = re.compile(r"\(?\w{1,5}[.)]")
 _STYLE = re.compile(r"heading (\d)|(title)", re.IGNORECASE)
+_OF_TITLE = -1  # level of the style of the title of the file
 
 
 _CREATED = re.compile(rb"\\creatim\s*\\yr(\d{4})\s*\\mo(\d\d?)\s*\\dy(\d\d?)(?:\s*\\hr(\d\d?))?(?:\s*\\min(\d\d?))?")
@@ -160,8 +161,8 @@ def read_rtf(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     return document_of(
         produced,
         joined_items(blocks),
-        title=given_title(reader.value("title")) or only_title("\n".join(blocks)),
-        metadata=metadata,
+        title=given_title(reader.value("title")) or reader.value("named") or only_title("\n".join(blocks)),
+        metadata=given_properties(metadata),
         warnings=unread.warnings(),
     )
 
@@ -228,10 +229,10 @@ class _Reader:
             self._style(ended)
 
     def _style(self, ended: _Group) -> None:
-        """Store the heading level of a style that is a heading."""
+        """Store the heading level of a style that is a heading or a title."""
         named = _STYLE.match("".join(self.state.texts.pop("style", [])).strip().rstrip(";"))
         if named:
-            self.state.levels[ended.style] = int(named[1]) if named[1] else 1
+            self.state.levels[ended.style] = int(named[1]) if named[1] else _OF_TITLE
 
     def _sign(self, sign: str) -> None:
         if sign == "*":
@@ -369,11 +370,13 @@ class _Reader:
         if typed:
             marker, text, depth = typed[0].strip(), text[typed.end() :], len(above)
         if self._group.level:
+            if text and self._group.level == _OF_TITLE:
+                self.state.texts.setdefault("named", [text])
             text = heading(f"{marker} {text}", self._group.level)
         elif text and (self._group.is_item or marker):
             text = list_item(text, marker if _NUMBER.fullmatch(marker) else "", level=depth)
         if text and self._group.level:
-            self.state.level = self._group.level
+            self.state.level = abs(self._group.level)
         elif text and self.state.is_bold and is_title_line(text):
             self.state.bold[len(self.state.blocks)] = self.state.level
         if text:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from hlgraph.errors import ReadError, needs_extra
 from hlgraph.read.bounds import Produced, check_package, refused
 from hlgraph.read.content import Origin, clean, clean_title, given_properties, given_title, read_bounded, tolerated
-from hlgraph.read.formats._blocks import sheet_markdown
+from hlgraph.read.formats._blocks import hidden_sheet, sheet_markdown
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
@@ -210,7 +210,7 @@ def _sheet_rows(
 def _hidden(sheet: Any, rows: int) -> str:
     """The warning that a hidden sheet, or hidden rows of a sheet, were read; empty if nothing is hidden."""
     if sheet.sheet_state != "visible":
-        return f"the hidden sheet {sheet.title!r} was read, too; delete it from the file if nobody is to find it"
+        return hidden_sheet(sheet.title)
     return f"{rows:,} hidden rows of the sheet {sheet.title!r} were read, too" if rows else ""
 
 

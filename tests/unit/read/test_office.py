@@ -20,6 +20,7 @@ from pptx.util import Inches
 from hlgraph.errors import ReadError
 from hlgraph.extract.local._units import units
 from hlgraph.read import ReadFailure, read
+from hlgraph.read.formats._blocks import slides as named_slides
 from hlgraph.records import Document
 
 
@@ -282,6 +283,11 @@ def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
     assert found.warnings == (
         "1 formulas have no stored value and were not read (Sheet!B3); open the workbook in a spreadsheet program and save it",
     )
+
+
+def test_a_name_beside_others_is_no_title_of_a_slide() -> None:
+    pages = ["## Works\n\nIn May.", "Plan\n\n2024: permits\n\nBuild\n\n2025: piles", "Costs\n\nIt is dear."]
+    assert [each.partition("\n")[0] for each in named_slides(pages)[1]] == ["## Works", "## Slide 2", "## Costs"]
 
 
 def test_merged_cells_of_a_slide(tmp_path: Path) -> None:
