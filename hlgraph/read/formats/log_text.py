@@ -97,6 +97,7 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
+    text = _with_nicks(text)
     text, count = _CLIPPING.subn(r"## \1\n\n\3 (\2)\n\n", text)
     text = f"# {clean_title(origin.stem)}\n\n{text}" if count else text
     if outline := _OUTLINE.match(text):
@@ -111,6 +112,24 @@ def read_text(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
     if len(names) == len({*names}) >= _FEWEST_SECTIONS:  # the speakers of a play come again
         text = _SECTION.sub(r"## \1\n", text)
     return Document(origin.uri, text, title, warnings=warnings)
+
+
+def _with_nicks(text: str) -> str:
+    """A chat of IRC with who writes as in others; any other text stays.
+
+    Examples
+    --------
+    >>> _with_nicks("[09:02] <@marta> Is it out?\\n[09:03] <lin> No.")
+    '[09:02] marta: Is it out?\\n[09:03] lin: No.'
+    """
+    shown, count = _NICK.subn(r"\1\2: ", text)
+    return shown if count > 1 else text
+
+
+_NICK = re.compile(
+    r"^(\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?\]?[ \t]+)<[@+%&~ ]?([^\W\d][\w\[\]{}^|`-]{0,30})>[ \t]+(?=\S)",
+    re.MULTILINE,
+)
 
 
 def _without_pages(text: str) -> str:
@@ -233,7 +252,7 @@ def read_log(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         The bytes are not text in that encoding, or hold only white space.
     """
     text, warnings = decode(origin, data, encoding=options.encoding)
-    lines = [line for line in map(str.rstrip, _COLOURS.sub("", text).split("\n")) if line]
+    lines = [line for line in map(str.rstrip, _with_nicks(_COLOURS.sub("", text)).split("\n")) if line]
     produced = Produced(origin, len(data), options.max_bytes)
     parts: list[str] = []
     details: list[Detail] = []

@@ -32,6 +32,18 @@ def given(path: Path, data: bytes) -> Path:
     return path
 
 
+@pytest.mark.parametrize("suffix", ["log", "txt"])
+def test_who_writes_in_a_chat_of_irc_stands_before_the_words(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"a.{suffix}").write_text(
+        "09:02 <marta> is it out?\n09:03 <@oskar> no, in July\n09:05 < lin> I can look\n09:06  * marta cheers\n"
+    )
+    [found] = read([str(tmp_path / f"a.{suffix}")])
+    assert isinstance(found, Document)
+    assert re.sub(r"\n+", "\n", found.text).split("\n")[:3] == [
+        *("09:02 marta: is it out?", "09:03 oskar: no, in July", "09:05 lin: I can look"),
+    ]
+
+
 def test_every_format_has_one_reader_and_a_suffix() -> None:
     assert list(FORMATS) == [
         *(
