@@ -205,7 +205,7 @@ _ANNEX = re.compile(
     rf"|(?i:{_ANNEXES}|schedule|exhibit|attachment|addendum)\s{_ANNEX_LABEL}"
     r"(?:\s?:\s+[^.;:!?|\n]{2,60}|(?:\s?[–—-]|\.|)\s+(?=[A-ZÀ-ÖØ-ÞА-Я])[^.;:!?|\n]{2,60})?)"
 )
-_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?[ \t]+(?=\S)")
+_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?(?:[ \t]+(?=\S)|\Z)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _COUNTED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S")  # "Bug 4711 - It fails", without a mark

@@ -725,6 +725,8 @@ def cell_text(value: object) -> str:
     --------
     >>> [cell_text(value) for value in (None, True, 2.0, date(2024, 3, 5), [1, None, "a"], {"x": 1})]
     ['', 'true', '2.0', '2024-03-05', '1, a', 'x: 1']
+    >>> cell_text([{"run": "a", "with": {"x": 1, "y": 2}}, {"run": "b"}])
+    '(run: a, with: (x: 1, y: 2)), (run: b)'
     """
     match value:
         case None:
@@ -734,11 +736,17 @@ def cell_text(value: object) -> str:
         case date() | time():
             return value.isoformat()
         case list() | tuple():
-            return ", ".join(filter(None, map(cell_text, value)))
+            return ", ".join(filter(None, map(_part_text if len(value) > 1 else cell_text, value)))
         case Mapping():
-            pairs = ((cell_text(name), cell_text(each)) for name, each in value.items())
+            pairs = ((cell_text(name), _part_text(each)) for name, each in value.items())
             return ", ".join(f"{name}: {text}" for name, text in pairs if text)
     return clean_title(clean(str(value)))
+
+
+def _part_text(value: object) -> str:
+    """The text of a value inside of another one: an object is in brackets."""
+    text = cell_text(value)
+    return f"({text})" if text and isinstance(value, Mapping) else text
 
 
 def plain_value(value: object) -> object:

@@ -226,6 +226,11 @@ def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
     assert texts("1. Pay\n\n2. Ask the board\n\n- ~~Tea~~\n\n- Buy ink")[1:] == ["Ask the board", "Buy ink"]
 
 
+def test_a_label_alone_on_its_line_ends_the_field_above_it() -> None:
+    dose = "Adults:   one tablet up to three times a day\nChildren under 12:\n          must not take it"
+    assert texts(dose) == ["Adults: one tablet up to three times a day", "Children under 12: must not take it"]
+
+
 def test_a_day_in_a_quotation_is_no_mark_of_an_item() -> None:
     assert texts("> der Termin am 15. April ist\n> vom 3. Mai an frei.")[-1].endswith(
         "am 15. April ist vom 3. Mai an frei."
