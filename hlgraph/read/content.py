@@ -222,7 +222,7 @@ def given_properties(properties: Mapping[str, MetadataValue]) -> dict[str, Metad
         name: value
         for name, value in properties.items()
         if not (name in ("author", "description", "subject") and value in _LIBRARIES)
-        and not (name == "created" and str(value).startswith(_TEMPLATES))
+        and not (name in ("created", "date") and str(value).startswith(_TEMPLATES))
     }
 
 
