@@ -297,10 +297,7 @@ def may_have_table(text: str) -> bool:
 
 def _laid_out(page: _Page, words: Iterable[Sequence[_Word]]) -> str:
     """Lines of words with spaces for the distances between them."""
-    chars = page.chars
-    widths = np.sort((chars.right - chars.left)[~chars.is_blank & (chars.right > chars.left)])
-    unit = FINE * float(widths[len(widths) // 2]) if len(widths) else 1.0
-    left = float(min(chars.left, default=0.0))
+    left, unit = page.places
     lines: list[str] = []
     for row in words:
         line = ""
@@ -510,6 +507,13 @@ class _Page:
         sides = zip((self.chars.left, self.chars.top, self.chars.right, self.chars.bottom), _SIDES, strict=True)
         left, top, right, bottom = (np.append(own, [edge[name] for edge in self.edges]) for own, name in sides)
         return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
+
+    @cached_property
+    def places(self) -> tuple[float, float]:
+        """Where laid-out lines begin, and the width of one of their places."""
+        chars = self.chars
+        widths = np.sort((chars.right - chars.left)[~chars.is_blank & (chars.right > chars.left)])
+        return float(min(chars.left, default=0.0)), FINE * float(widths[len(widths) // 2]) if len(widths) else 1.0
 
     @cached_property
     def _has_spaces(self) -> bool:
