@@ -24,7 +24,7 @@ from hlgraph.errors import SettingsError
 from hlgraph.records import Document, Span
 from hlgraph.text import Block, BlockKind, Context, block_sentences, blocks, count_tokens, plain
 
-_VERSION = 11  # raised whenever a boundary or a heading may change, also by a change of hlgraph.text
+_VERSION = 12  # raised whenever a boundary or a heading may change, also by a change of hlgraph.text
 _ATOM = 64  # largest number of characters without white space that stay together
 _ONE_IN = 16  # a sentence too long for a chunk may be cut before one word in 16, chosen by hash
 # Shares of `max_tokens`. The cuts of a long stretch may move when a neighbouring cut moves. A smaller window makes long

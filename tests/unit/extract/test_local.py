@@ -508,7 +508,7 @@ class TestFingerprints:
         assert local.input_fingerprint(chunk) == local.input_fingerprint(same)
         others = [ChunkInput("b", "t", ("h",)), ChunkInput("a", "s", ("h",)), ChunkInput("a", "t", ("h", "i"))]
         assert len({local.input_fingerprint(other) for other in [chunk, *others]}) == 4
-        assert local.fingerprint == "local/18"
+        assert local.fingerprint == "local/19"
 
 
 @pytest.mark.parametrize(
