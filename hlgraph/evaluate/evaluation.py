@@ -564,7 +564,7 @@ def _check_k(graph: HLGraph, readers: Mapping[str, ReaderOptions]) -> None:
         if reader.unit in ("chunk", "statement", None) and (reader.k or 1) > records.get(kind, 0):
             raise InputError(
                 f"k of {name} is {reader.k}, but the corpus {graph.corpus!r} has only {records.get(kind, 0)} {kind.value}s; "
-                "give at most that many"
+                "give at most that many, or evaluate a larger set"
             )
 
 
