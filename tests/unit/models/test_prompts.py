@@ -91,6 +91,7 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
             _SELECT.replace("$kept", "all"),
             r"its placeholders are not those of .*select\.md; it lacks \$kept$",
         ),
+        ("select.md", _SELECT.replace("Pick", "Pick of $statements"), r"\$statements stands in the system message, where"),
         ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more$"),
     ],
 )
@@ -103,10 +104,18 @@ def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text
 def test_a_prompt_in_another_encoding_is_refused(prompts: Path) -> None:
     (prompts / "select.md").write_bytes(_SELECT.encode("utf-16"))
     with (
-        pytest.raises(SettingsError, match=r"prompts cannot be read .* folder of prompts in UTF-8"),
+        pytest.raises(SettingsError, match=r"prompts/select.md cannot be read .* folder of prompts in UTF-8"),
         prompts_of(prompts),
     ):
         pass
+
+
+def test_a_mark_of_the_encoding_and_hidden_files_do_no_harm(prompts: Path) -> None:
+    (prompts / "select.md").write_text(_SELECT, encoding="utf-8-sig")
+    (prompts / ".git").mkdir()
+    (prompts / ".DS_Store").write_bytes(b"\x00\xff")
+    with prompts_of(prompts):
+        assert read_prompt(shipped()["select"]).version == "select/mine"
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
