@@ -250,8 +250,9 @@ class EvaluationPlan:
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
 
     def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
-        """Planned tokens of an extraction by a chat model, if they were requested and no model is configured."""
-        if graph.settings.models.chat or not set(TOKENS) & set(self.options.of_corpus):
+        """Planned tokens of an extraction by a chat model, if they were requested and no model extracted the corpus."""
+        is_extracted = any(spent.name == "extract" and spent.calls for spent in graph.ledger())
+        if is_extracted or not set(TOKENS) & set(self.options.of_corpus):
             return {}
         batches = replace(graph.batches, chat=answering.UNNAMED)
         options = IngestOptions(extract="chat", is_chunked=True)

@@ -335,9 +335,11 @@ _WHY = {
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
     **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package of Python brings"),
     **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
-    **dict.fromkeys((*TOKENS, *COSTS), "no chat model was asked; set HLGRAPH_CHAT"),
+    **dict.fromkeys(COSTS, "no chat model was asked; set HLGRAPH_CHAT"),
+    **dict.fromkeys(TOKENS, "no chat model extracted the corpus (hlgraph ingest --extract chat)"),
     "accuracy": "no question that was asked has options",
 }
+_NO_CLAIMS = "the answers of the questions that were asked, or their gold answers, have no claims"
 _NEEDS = {
     "chat": "needs a chat model: pip install 'hlgraph[langchain]' with an integration such as langchain-openai, and set "
     "HLGRAPH_CHAT",
@@ -547,7 +549,9 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
         for metric in recipe.metrics_of(run.item):
             names = () if metric in run.results.of_corpus else tuple(run.results.report.strategies)
             if names and all(measured_in(run.results, name, metric=metric) is None for name in names):
-                lines.append(f"{metric} on {run.item.name}: {_WHY.get(metric, 'not measured')}")
+                is_asked = metric in CLAIMS and run.results.answers is not None
+                reason = _NO_CLAIMS if is_asked else _WHY.get(metric, "not measured")
+                lines.append(f"{metric} on {run.item.name}: {reason}")
     if any(item.section.title.endswith(f"by {WordClaims.by}") for run in all_runs for item in run.results.sections):
         lines.append("checker: claims are split and checked by words; give --claims chat for a chat model")
     if not has_chat and any(run.results.answers is not None for run in all_runs):

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from hlgraph.errors import ReadError, UnknownNameError
+from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.recipes import (
     Recipe,
@@ -174,6 +175,14 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     judged = Section(
         title="judged", questions=("q0", "q1"), measures=("correctness",), values={"chunk": ((1.0,), (None,))}
     )
+    of_claims = _read(tmp_path, metrics=["recall"], rows=[{"name": "B0", "strategy": "chunk"}])
+    answered = run._replace(results=replace(run.results, answers=AnswerReport(False, (), {}, {})))
+    lines = [missing_lines(of_claims, [each], sets=[], has_chat=True)[-1] for each in (run, answered)]
+    assert "recall on News: no question that was asked has gold answers" in lines[0]
+    assert (
+        "recall on News: the answers of the questions that were asked, or their gold answers, have no claims"
+        in lines[1]
+    )
     run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
     assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
     assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
@@ -228,7 +237,7 @@ def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) 
     assert recipe_table("small", recipe, run=run).title.endswith("; News (news_70)")  # no question is asked
     assert missing_lines(recipe, [run], sets=[], has_chat=False) == [
         "rows that hlgraph does not have, published figures only: other",
-        "input_tokens on News: no chat model was asked; set HLGRAPH_CHAT",
+        "input_tokens on News: no chat model extracted the corpus (hlgraph ingest --extract chat)",
     ]
     assert commands(recipe, recipe.sets[0], place="DIR") == []
 

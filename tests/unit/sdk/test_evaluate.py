@@ -41,6 +41,7 @@ from hlgraph.evaluate.runner import load_run
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
+from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -185,6 +186,11 @@ def test_without_a_chat_model_a_recipe_plans_its_tokens(graph: HLGraph, folder: 
     assert rows["GraphRAG"][2] == "-"
     (extraction,) = graph.recipe("topg-table-3", tmp_path).tables()
     assert [row[3].endswith(" (planned)") for row in extraction.rows] == [True, False, False, False]
+    named = Settings(store=f"hlgraph://{tmp_path}/named", models=ModelSettings(chat="openai:gpt-4o-mini"))
+    with hlgraph.connect(
+        named, embedder=WordEmbedder(), chat=ScriptedChat([])
+    ) as other:  # it extracts nothing for eval
+        assert other.recipe("topg-table-3", tmp_path).tables()[0].rows == extraction.rows
 
 
 _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
