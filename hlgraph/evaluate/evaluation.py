@@ -240,7 +240,7 @@ class EvaluationPlan:
             against=default_against(report if against else own, against),
             answers=answered,
             judged=judged,
-            warnings=(*lacking(dataset, self.outside), *self._warnings()),
+            warnings=(*lacking(dataset, self.outside), *self._warnings(), *layered.empty),
             coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
@@ -296,11 +296,12 @@ class EvaluationPlan:
         for selector in selectors:
             selector.statements = gold
         results: dict[str, StrategyResult] = {}
-        layered = _Layered({}, {}, {})
+        layered = _Layered({}, {}, {}, [])
         for query, some in _by_layers(self.retrievers, options):
             built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
             if not ready:
                 continue
+            layered.check(graph, built)
             results |= self._searched(watched, ready, tally)
             if answers is not None:
                 answers.ask(ready)
@@ -694,11 +695,19 @@ class _Layered(NamedTuple):
     built : the parameters of the layers that it searched
     kinds : for each question, the kinds of its 10 best nodes
     planned : the planned tokens of an answer
+    empty : warnings about layers without a summary
     """
 
     built: dict[str, str]
     kinds: dict[str, list[Counter[Kind]]]
     planned: dict[str, dict[str, float]]
+    empty: list[str]
+
+    def check(self, graph: HLGraph, built: str) -> None:
+        """Warn if the layers with these parameters have no summary: their strategies search the chunks alone."""
+        layers = graph.hierarchy.find(k=1)
+        if built and layers.run is not None and layers.run.levels and not (layers.summaries or layers.sources):
+            self.empty.append(f"no two chunks are similar enough for a summary ({built}); lower the threshold")
 
     def plan(
         self,

@@ -519,14 +519,15 @@ def models_line(recipe: Recipe, run: RecipeRun) -> str:
 
 
 def notes(recipe: Recipe, runs: Iterable[RecipeRun]) -> list[str]:
-    """Notes on the tables: how the sets differ from those of the paper, and the notes of the recipe.
+    """Notes on the tables: how the sets differ from those of the paper, warnings about the runs, and the notes of the recipe.
 
     Parameters
     ----------
     recipe : the recipe
     runs : the sets that were asked
     """
-    return [*(f"{run.item.name}: {run.item.note}" for run in runs if run.item.note), *recipe.notes]
+    of_runs = [(run.item.name, line) for run in runs for line in (run.item.note, *run.results.warnings) if line]
+    return [*(f"{name}: {line}" for name, line in of_runs), *recipe.notes]
 
 
 def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[RecipeSet], has_chat: bool) -> list[str]:

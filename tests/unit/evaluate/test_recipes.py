@@ -170,7 +170,8 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
         "rows that hlgraph does not have, published figures only: HippoRAG",
         "correctness on News: no judge measured it; add --judge",
     ]
-    assert notes(recipe, [run]) == ["News: a part"]
+    warned = run._replace(results=replace(run.results, warnings=("gold is missing",)))
+    assert notes(recipe, [warned]) == ["News: a part", "News: gold is missing"]
     assert [row.name for row in asked_rows(recipe, has_chat=True)] == ["B0", "deep", "asking"]
     judged = Section(
         title="judged", questions=("q0", "q1"), measures=("correctness",), values={"chunk": ((1.0,), (None,))}

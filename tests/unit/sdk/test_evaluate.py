@@ -252,6 +252,11 @@ def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(gra
         metrics=["summaries_0_2", "summaries_3_5", "chunks_6_8", "chunks_9_10"],
     )
     assert list(result.report.strategies) == ["chunk", "one", "two"]
+    assert not result.warnings
+    high = graph.evaluate(towns, strategies="hierarchy", baselines=False, hierarchy=HierarchyQuery(threshold=1.0))
+    assert high.warnings[0].startswith(
+        "no two chunks are similar enough for a summary (layers=3 neighbours=10 threshold=1 "
+    )
     assert [result.setting.layers[name].split()[0] for name in layers] == ["layers=1", "layers=2"]
     assert result.answers is not None
     texts = {
