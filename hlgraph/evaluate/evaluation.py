@@ -251,8 +251,9 @@ class EvaluationPlan:
 
     def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
         """Planned tokens of an extraction by a chat model, if they were requested and no model extracted the corpus."""
-        is_extracted = any(spent.name == "extract" and spent.calls for spent in graph.ledger())
-        if is_extracted or not set(TOKENS) & set(self.options.of_corpus):
+        if not set(TOKENS) & set(self.options.of_corpus):
+            return {}
+        if any(spent.name == "extract" and spent.calls for spent in graph.ledger()):
             return {}
         batches = replace(graph.batches, chat=answering.UNNAMED)
         options = IngestOptions(extract="chat", is_chunked=True)
@@ -301,7 +302,8 @@ class EvaluationPlan:
             built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
             if not ready:
                 continue
-            layered.check(graph, built)
+            if built:
+                layered.check(graph, built)
             results |= self._searched(watched, ready, tally)
             if answers is not None:
                 answers.ask(ready)
@@ -706,7 +708,7 @@ class _Layered(NamedTuple):
     def check(self, graph: HLGraph, built: str) -> None:
         """Warn if the layers with these parameters have no summary: their strategies search the chunks alone."""
         layers = graph.hierarchy.find(k=1)
-        if built and layers.run is not None and layers.run.levels and not (layers.summaries or layers.sources):
+        if layers.run is not None and layers.run.levels and not (layers.summaries or layers.sources):
             self.empty.append(f"no two chunks are similar enough for a summary ({built}); lower the threshold")
 
     def plan(
