@@ -240,7 +240,7 @@ class EvaluationPlan:
             against=default_against(report if against else own, against),
             answers=answered,
             judged=judged,
-            warnings=(*lacking(dataset, self.outside), *self._warnings()),
+            warnings=(*lacking(dataset, self.outside), *self._warnings(), *layered.empty),
             coverage={} if dataset.questions[0].gold else coverage(graph, report),
             ingested=ingested,
             of_corpus=_of_corpus(graph, options),
@@ -250,8 +250,10 @@ class EvaluationPlan:
         return replace(evaluation, titles=_titles(dataset, evaluation) if self.titles is None else self.titles)
 
     def _planned_extraction(self, graph: HLGraph) -> dict[str, dict[str, float]]:
-        """Planned tokens of an extraction by a chat model, if they were requested and no model is configured."""
-        if graph.settings.models.chat or not set(TOKENS) & set(self.options.of_corpus):
+        """Planned tokens of an extraction by a chat model, if they were requested and no model extracted the corpus."""
+        if not set(TOKENS) & set(self.options.of_corpus):
+            return {}
+        if any(spent.name == "extract" and spent.calls for spent in graph.ledger()):
             return {}
         batches = replace(graph.batches, chat=answering.UNNAMED)
         options = IngestOptions(extract="chat", is_chunked=True)
@@ -295,11 +297,13 @@ class EvaluationPlan:
         for selector in selectors:
             selector.statements = gold
         results: dict[str, StrategyResult] = {}
-        layered = _Layered({}, {}, {})
+        layered = _Layered({}, {}, {}, [])
         for query, some in _by_layers(self.retrievers, options):
             built, ready = _prepared(graph, some, query=query, is_all=options.strategies in (None, ALL))
             if not ready:
                 continue
+            if built:
+                layered.check(graph, built)
             results |= self._searched(watched, ready, tally)
             if answers is not None:
                 answers.ask(ready)
@@ -564,7 +568,7 @@ def _check_k(graph: HLGraph, readers: Mapping[str, ReaderOptions]) -> None:
         if reader.unit in ("chunk", "statement", None) and (reader.k or 1) > records.get(kind, 0):
             raise InputError(
                 f"k of {name} is {reader.k}, but the corpus {graph.corpus!r} has only {records.get(kind, 0)} {kind.value}s; "
-                "give at most that many"
+                "give at most that many, or evaluate a larger set"
             )
 
 
@@ -693,11 +697,19 @@ class _Layered(NamedTuple):
     built : the parameters of the layers that it searched
     kinds : for each question, the kinds of its 10 best nodes
     planned : the planned tokens of an answer
+    empty : warnings about layers without a summary
     """
 
     built: dict[str, str]
     kinds: dict[str, list[Counter[Kind]]]
     planned: dict[str, dict[str, float]]
+    empty: list[str]
+
+    def check(self, graph: HLGraph, built: str) -> None:
+        """Warn if the layers with these parameters have no summary: their strategies search the chunks alone."""
+        layers = graph.hierarchy.find(k=1)
+        if layers.run is not None and layers.run.levels and not (layers.summaries or layers.sources):
+            self.empty.append(f"no two chunks are similar enough for a summary ({built}); lower the threshold")
 
     def plan(
         self,

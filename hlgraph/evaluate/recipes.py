@@ -33,6 +33,7 @@ from hlgraph.evaluate.sweep import knob, with_variants
 from hlgraph.index.hierarchy import HierarchyQuery, hierarchy_query
 from hlgraph.records import Scalar
 from hlgraph.retrieve.retriever import units_of
+from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.stores.migrate import folder
 
 if TYPE_CHECKING:
@@ -223,14 +224,14 @@ def asked_as(recipe: Recipe) -> dict[str, AskedRow]:
 
 def _options_of(row: RecipeRow) -> dict[str, Scalar]:
     """The options of the layers and of the reader of a row."""
-    return {**row.build, **row.reads.given}
+    return {**{name: f"{value:g}" for name, value in row.build.items()}, **row.reads.given}
 
 
 def _differs(option: str, readers: Sequence[Mapping[str, Scalar]]) -> bool:
     return any(reader.get(option) != readers[0].get(option) for reader in readers)
 
 
-def commands(recipe: Recipe, place: str) -> list[str]:
+def commands(recipe: Recipe, asked: RecipeSet, *, place: str, has_chat: bool = True) -> list[str]:
     """The commands that run the same without the recipe. Values of one parameter share a command; other variants have their own.
 
     Rows with other options of the reader, or other layers, have commands of their own.
@@ -238,13 +239,15 @@ def commands(recipe: Recipe, place: str) -> list[str]:
     Parameters
     ----------
     recipe : the recipe
-    place : the folder of the set
+    asked : a set of the recipe
+    place : its folder
+    has_chat : whether there is a chat model, which can answer without evidence
     """
-    measures = {metric for item in recipe.sets for metric in recipe.metrics_of(item)}
+    measures = set(recipe.metrics_of(asked))
     end = "" if recipe.preset == "paper" else f" --preset {recipe.preset}"
     further = {metric for metric in measures if metric in LAYERS or metric.partition("@")[0] in FAMILIES}
     end += "" if measures - further <= set(RETRIEVAL) else " --answers"
-    end += " --closed-book" if any(row.of == "model" for row in recipe.rows) else ""
+    end += " --closed-book" if has_chat and any(row.of == "model" for row in recipe.rows) else ""
     named = sorted(further | (measures & set(OF_TEXTS)))
     end += f" --metrics {','.join(named)}" if named else ""
     end += " --claims words" if measures & set(CLAIMS) else ""
@@ -254,8 +257,8 @@ def commands(recipe: Recipe, place: str) -> list[str]:
         built = ",".join(f"{name}={value:g}" for name, value in row.build.items())
         flags += [f" --hierarchy {built}"] * bool(row.build)
         by_reader.setdefault("".join(flags), []).append(row)
-    asked_by = ((flags, asked) for flags, rows in by_reader.items() for asked in _asked_by(rows))
-    return [f"hlgraph eval {place}{asked}{end}{flags}" for flags, asked in asked_by]
+    asked_by = ((flags, options) for flags, rows in by_reader.items() for options in _asked_by(rows))
+    return [f"hlgraph eval {place}{options}{end}{flags}" for flags, options in asked_by]
 
 
 def _asked_by(rows: Sequence[RecipeRow]) -> list[str]:
@@ -332,9 +335,11 @@ _WHY = {
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
     **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package of Python brings"),
     **dict.fromkeys((*ANSWERS, *OF_TEXTS), "no question that was asked has gold answers"),
-    **dict.fromkeys((*TOKENS, *COSTS), "no chat model was asked; set HLGRAPH_CHAT"),
+    **dict.fromkeys(COSTS, "no chat model was asked; set HLGRAPH_CHAT"),
+    **dict.fromkeys(TOKENS, "no chat model extracted the corpus (hlgraph ingest --extract chat)"),
     "accuracy": "no question that was asked has options",
 }
+_NO_CLAIMS = "the answers of the questions that were asked, or their gold answers, have no claims"
 _NEEDS = {
     "chat": "needs a chat model: pip install 'hlgraph[langchain]' with an integration such as langchain-openai, and set "
     "HLGRAPH_CHAT",
@@ -417,8 +422,7 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
     for row, key, figures in _figures(recipe, run):
         cells: list[str] = []
         for metric, (published, here) in figures.items():
-            digits = 0 if metric in _NUMBERS else 1
-            cells += ["-" if published is None else f"{published:,.{digits}f}"] if metric in given else []
+            cells += [_published(published, metric)] if metric in given else []
             if here is None:
                 planned = run.results.planned.get(key, {}).get(metric) if key or row.of == "corpus" else None
                 lack = _lack(run, row, key, metric=metric) or "-"
@@ -432,12 +436,38 @@ def recipe_table(name: str, recipe: Recipe, *, run: RecipeRun) -> Table:
     return Table(title, tuple(head), tuple(rows))
 
 
+def printed_table(name: str, recipe: Recipe, *, sets: Sequence[RecipeSet]) -> Table | None:
+    """The published figures of sets that were not asked, in per cent where they are shares; None if there are none.
+
+    Parameters
+    ----------
+    name : of the recipe
+    recipe : the recipe
+    sets : the sets
+    """
+    columns = dict.fromkeys(
+        (each.name, metric) for each in sets for row in recipe.rows for metric in row.published.get(each.name, {})
+    )
+    rows = [
+        (row.name, *(_published(row.published.get(name, {}).get(metric), metric) for name, metric in columns))
+        for row in recipe.rows
+        if any(name in row.published for name, _ in columns)
+    ]
+    title = f"{name}: {recipe.paper}, {recipe.table}: {recipe.title}; as printed, sets that are not there"
+    return Table(title, ("row", *map(": ".join, columns)), tuple(rows)) if rows else None
+
+
+def _published(figure: float | None, metric: str) -> str:
+    digits = 0 if metric in _NUMBERS else 1 if figure == round(figure or 0, 1) else 2
+    return "-" if figure is None else f"{figure:,.{digits}f}"
+
+
 def _figures(
     recipe: Recipe, run: RecipeRun
 ) -> Iterator[tuple[RecipeRow, str, dict[str, tuple[float | None, Interval | None]]]]:
     """Each row with the strategy that was asked for it, empty for none, and its published and measured figures by metric.
 
-    Baselines that are in no row come last.
+    Baselines that are in no row, and have a figure, come last.
     """
     asked, names_of = run.results.report.strategies, asked_as(recipe)
     rows = []
@@ -450,17 +480,14 @@ def _figures(
             rows.append((row, key if key in asked else ""))
     named = {key for _, key in rows}
     beside = [name for name in BASELINES if name in asked and name not in named] if recipe.has_strategies else []
-    rows += [(RecipeRow(name=f"{name} (beside)"), name) for name in beside]
-    for row, key in rows:
+    for row, key in [*rows, *((RecipeRow(name=f"{name} (beside)"), name) for name in beside)]:
         published = row.published.get(run.item.name, {})
-        yield (
-            row,
-            key,
-            {
-                metric: (published.get(metric), _measured(run, row, key, metric=metric))
-                for metric in recipe.metrics_of(run.item)
-            },
-        )
+        figures = {
+            metric: (published.get(metric), _measured(run, row, key, metric=metric))
+            for metric in recipe.metrics_of(run.item)
+        }
+        if key not in beside or any(here for _, here in figures.values()):
+            yield row, key, figures
 
 
 def _lack(run: RecipeRun, row: RecipeRow, key: str, *, metric: str) -> str:
@@ -492,14 +519,15 @@ def models_line(recipe: Recipe, run: RecipeRun) -> str:
 
 
 def notes(recipe: Recipe, runs: Iterable[RecipeRun]) -> list[str]:
-    """Notes on the tables: how the sets differ from those of the paper, and the notes of the recipe.
+    """Notes on the tables: how the sets differ from those of the paper, warnings about the runs, and the notes of the recipe.
 
     Parameters
     ----------
     recipe : the recipe
     runs : the sets that were asked
     """
-    return [*(f"{run.item.name}: {run.item.note}" for run in runs if run.item.note), *recipe.notes]
+    of_runs = [(run.item.name, line) for run in runs for line in (run.item.note, *run.results.warnings) if line]
+    return [*(f"{name}: {line}" for name, line in of_runs), *recipe.notes]
 
 
 def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[RecipeSet], has_chat: bool) -> list[str]:
@@ -522,7 +550,9 @@ def missing_lines(recipe: Recipe, runs: Iterable[RecipeRun], *, sets: Iterable[R
         for metric in recipe.metrics_of(run.item):
             names = () if metric in run.results.of_corpus else tuple(run.results.report.strategies)
             if names and all(measured_in(run.results, name, metric=metric) is None for name in names):
-                lines.append(f"{metric} on {run.item.name}: {_WHY.get(metric, 'not measured')}")
+                is_asked = metric in CLAIMS and run.results.answers is not None
+                reason = _NO_CLAIMS if is_asked else _WHY.get(metric, "not measured")
+                lines.append(f"{metric} on {run.item.name}: {reason}")
     if any(item.section.title.endswith(f"by {WordClaims.by}") for run in all_runs for item in run.results.sections):
         lines.append("checker: claims are split and checked by words; give --claims chat for a chat model")
     if not has_chat and any(run.results.answers is not None for run in all_runs):
@@ -561,6 +591,7 @@ class RecipeReport(Tabled):
     runs : the sets that were asked
     places : their folders
     missing : what was not run, and why
+    absent : sets of the recipe that were looked for and are not there
     """
 
     name: str
@@ -568,14 +599,26 @@ class RecipeReport(Tabled):
     runs: tuple[RecipeRun, ...]
     places: tuple[str, ...]
     missing: tuple[str, ...]
+    absent: tuple[RecipeSet, ...] = ()
 
     def tables(self) -> list[Table]:
-        """The table of each set."""
-        return [recipe_table(self.name, self.recipe, run=run) for run in self.runs]
+        """The table of each set that was asked, then one with the published figures of the sets that are not there."""
+        printed = printed_table(self.name, self.recipe, sets=self.absent)
+        asked = [recipe_table(self.name, self.recipe, run=run) for run in self.runs]
+        return asked if printed is None else [*asked, printed]
+
+    def _models(self) -> Iterator[tuple[Table, str]]:
+        """The tables, each with the line on its models."""
+        lines = [f"{models_line(self.recipe, run)}\n" for run in self.runs]
+        return zip(self.tables(), [*lines, ""], strict=False)
 
     def notes(self) -> list[str]:
         """What is missing, notes on the tables, and the commands that do the same, one line each."""
-        same = [command for place in self.places for command in commands(self.recipe, place)]
+        same = [
+            command
+            for run, place in zip(self.runs, self.places, strict=True)
+            for command in commands(self.recipe, run.item, place=place, has_chat=run.has_chat)
+        ]
         return [
             *(f"missing: {line}" for line in self.missing),
             *(f"note: {line}" for line in notes(self.recipe, self.runs)),
@@ -597,6 +640,10 @@ class RecipeReport(Tabled):
                 }
                 for run in self.runs
             ],
+            "printed": {
+                name: {row.name: row.published[name] for row in recipe.rows if name in row.published}
+                for name in (each.name for each in self.absent)
+            },
             "missing": list(self.missing),
             "notes": notes(recipe, self.runs),
         }
@@ -604,9 +651,10 @@ class RecipeReport(Tabled):
     def write(self, folder: str | Path) -> None:
         """Write ``recipe.md``, ``recipe.json``, and everything that was measured, in one folder per set. Raises InputError."""
         lines = [f"# {self.recipe.paper}, {self.recipe.table}: {self.recipe.title}", ""]
-        for run, table in zip(self.runs, self.tables(), strict=True):
-            lines += [*as_markdown(table), "", models_line(self.recipe, run), ""]
+        for run in self.runs:
             run.results.write(Path(folder) / run.place)
+        for table, models in self._models():
+            lines += [*as_markdown(table), "", models]
         lines += [
             *(f"- missing: {line}" for line in self.missing),
             *(f"- {line}" for line in notes(self.recipe, self.runs)),
@@ -617,10 +665,7 @@ class RecipeReport(Tabled):
 
     def __str__(self) -> str:
         """The table of each set with its models, and the notes."""
-        parts = (
-            f"{table}\n{models_line(self.recipe, run)}\n" for run, table in zip(self.runs, self.tables(), strict=True)
-        )
-        return "\n".join((*parts, *self.notes()))
+        return "\n".join((*(f"{table}\n{models}" for table, models in self._models()), *self.notes()))
 
 
 def run_recipe(
@@ -663,9 +708,10 @@ def run_recipe(
         for item, place in places
         if place is not None
     )
-    missing = missing_lines(recipe, runs, sets=[item for item, place in places if place is None], has_chat=has_chat)
+    absent = tuple(each for each, place in places if place is None)
+    missing = tuple(missing_lines(recipe, runs, sets=absent, has_chat=has_chat))
     asked = tuple(str(place) for _, place in places if place is not None)
-    return RecipeReport(name=name, recipe=recipe, runs=runs, places=asked, missing=tuple(missing))
+    return RecipeReport(name=name, recipe=recipe, runs=runs, places=asked, missing=missing, absent=absent)
 
 
 def _places(recipe: Recipe, folder: str | None, data: str | None) -> list[tuple[RecipeSet, Path | None]]:
@@ -706,7 +752,10 @@ def _options(
     questions = load(place, limit=options.limit, subsets=options.subsets).questions if needs_answers else ()
     is_answered = any(question.answers for question in questions)
     usual = options.readers if isinstance(options.readers, ReaderOptions) else ReaderOptions()
-    readers = {**dict.fromkeys(BASELINES, usual), **{row.key: row.reader.over(usual) for row in rows.values()}}
+    compared = usual if against is None else against.reader.over(usual)
+    if compared.unit not in (None, *units_of(ChunkRetriever)):
+        compared = msgspec.structs.replace(compared, unit="chunk")
+    readers = {**dict.fromkeys(BASELINES, compared), **{row.key: row.reader.over(usual) for row in rows.values()}}
     plans = {row.key: readers[row.key] for row in rows.values()} if costs else {}
     if not is_answered:
         readers = {name: ReaderOptions(diversity=reader.diversity) for name, reader in readers.items()}

@@ -105,7 +105,8 @@ def prompts_of(folder: str | Path | None) -> Iterator[None]:
 
     Parameters
     ----------
-    folder : has files such as ``select.md``, each with a version such as ``select/mine``; None: no prompt is replaced
+    folder : has files such as ``select.md``, each with a version such as ``select/mine``; hidden files are ignored; None: no
+        prompt is replaced
 
     Raises
     ------
@@ -117,11 +118,15 @@ def prompts_of(folder: str | Path | None) -> Iterator[None]:
 
 
 def _replacements(folder: Path) -> Mapping[str, Prompt]:
+    texts = {}
+    path = folder
     try:
-        texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+        for path in sorted(folder.iterdir()):
+            if not path.name.startswith("."):  # such as .git
+                texts[path] = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"models.prompts: {folder} cannot be read ({error}); name a folder of prompts in UTF-8, or leave it out"
+            f"models.prompts: {path} cannot be read ({error}); name a folder of prompts in UTF-8, or leave it out"
         ) from error
     if not texts:
         raise SettingsError(
@@ -150,6 +155,8 @@ def _checked(texts: tuple[tuple[Path, str], ...]) -> Mapping[str, Prompt]:
         if not Template(prompt.user).is_valid():
             raise SettingsError(f"{path}: a $ of the user message begins no placeholder; write $$ for the sign itself")
         wanted, there = (set(Template(each.user).get_identifiers()) for each in (replaced, prompt))
+        if unfilled := sorted(wanted & set(Template(prompt.system).get_identifiers())):
+            raise SettingsError(f"{path}: ${unfilled[0]} stands in the system message, where nothing fills it; move it")
         if wanted != there:
             lacks = "".join(f"; it lacks ${name}" for name in sorted(wanted - there))
             foreign = "".join(f"; nothing fills ${name}" for name in sorted(there - wanted))

@@ -182,6 +182,8 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
     assert "proprag-table-2: PropRAG, Table 2: Answers, F1; MuSiQue (musique, 3 questions)" in out
     assert re.search(r"PropRAG, L_max = 3 +path +53\.9 +\d+\.\d\d", out)
     assert "missing: set HotpotQA: not there; looked for the folder hotpotqa" in out
+    assert re.search(r"as printed, sets that are not there\nrow +NQ: F1 +PopQA: F1 ", out)
+    assert re.search(r"without retrieval +- +26\.1 +no chat model: set HLGRAPH_CHAT", out)
     assert "missing: reader: no chat model is configured (HLGRAPH_CHAT); EM and F1 are of the best span" in out
     assert "the models differ, so compare directions and not levels: paper: extraction Llama-3.3-70B" in out
     assert "/musique --strategies dense,path --set path.max_length=1,2,4 --preset tuned --answers" in out
@@ -190,6 +192,8 @@ def test_a_recipe_runs_what_can_be_run_and_says_what_is_missing(place: Path, mon
     tree = json.loads((place / "recipe" / "recipe.json").read_text())
     cell = next(row for row in tree["sets"][0]["rows"] if row["strategy"] == "path")["metrics"]["F1"]
     assert (cell["published"], cell["measured"] is None) == (53.9, False)
+    readers = tree["sets"][0]["results"]["setting"]["readers"]
+    assert readers["bm25"] == readers["path"] == {"k": 5, "unit": "chunk"}
     shutil.copytree(place / "sets" / "musique", place / "sets" / "multihop_rag_70")
     code, out, _ = call("eval", place / "sets" / "multihop_rag_70", "--recipe", "hlg-table-4", "--limit", 1)
     assert code == 0

@@ -81,7 +81,7 @@ Preset = Annotated[
     option(
         "NAME",
         "Parameters: paper (as in the papers), tuned (for small models), fast (strategy path in less time), plain "
-        "(no reranker).",
+        "(no reranker), literal (the printed numbers, without bounds of time).",
     ),
 ]
 Against = Annotated[str | None, option("NAME", "Compare the others with this strategy (default: the best one).")]

@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from hlgraph.errors import ReadError, UnknownNameError
+from hlgraph.evaluate.answering import AnswerReport
 from hlgraph.evaluate.datasets import Question
 from hlgraph.evaluate.recipes import (
     Recipe,
+    RecipeReport,
     RecipeRow,
     RecipeRun,
     asked_as,
@@ -70,7 +72,8 @@ def test_every_recipe_is_valid_and_every_paper_has_one() -> None:
         assert bool(item.against) == item.has_strategies
         assert any(row.published for row in item.rows) or item.table.startswith("Figure")
         asked = {retriever_of(row, item.preset)[0] for row in item.rows if row.strategy and not row.needs}
-        sets = [text for line in commands(item, "DIR") for text in re.findall(r"--set (\S+)", line)]
+        lines = [line for one in item.sets for line in commands(item, one, place="DIR")]
+        sets = [text for line in lines for text in re.findall(r"--set (\S+)", line)]
         assert all(knob(text).values for text in sets)
         assert bool(asked) == item.has_strategies
     assert len(list(folder("recipes").iterdir())) == len(found)
@@ -167,14 +170,58 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
         "rows that hlgraph does not have, published figures only: HippoRAG",
         "correctness on News: no judge measured it; add --judge",
     ]
-    assert notes(recipe, [run]) == ["News: a part"]
+    warned = run._replace(results=replace(run.results, warnings=("gold is missing",)))
+    assert notes(recipe, [warned]) == ["News: a part", "News: gold is missing"]
     assert [row.name for row in asked_rows(recipe, has_chat=True)] == ["B0", "deep", "asking"]
     judged = Section(
         title="judged", questions=("q0", "q1"), measures=("correctness",), values={"chunk": ((1.0,), (None,))}
     )
+    of_claims = _read(tmp_path, metrics=["recall"], rows=[{"name": "B0", "strategy": "chunk"}])
+    answered = run._replace(results=replace(run.results, answers=AnswerReport(False, (), {}, {})))
+    lines = [missing_lines(of_claims, [each], sets=[], has_chat=True)[-1] for each in (run, answered)]
+    assert "recall on News: no question that was asked has gold answers" in lines[0]
+    assert (
+        "recall on News: the answers of the questions that were asked, or their gold answers, have no claims"
+        in lines[1]
+    )
     run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
     assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
     assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
+
+
+def test_sets_that_are_not_there_are_shown_as_printed(tmp_path: Path) -> None:
+    sets = [{"name": name, "folders": [name.lower()]} for name in ("News", "Law", "Sea")]
+    published = {"News": {"correctness": 78.7}, "Law": {"correctness": 45.62, "recall@5": 60}}
+    rows = [{"name": "B0", "strategy": "chunk", "published": published}, {"name": "ours", "strategy": "path"}]
+    recipe = _read(tmp_path, sets=sets, rows=rows)
+    missing = RecipeReport(name="small", recipe=recipe, runs=(), places=(), missing=(), absent=recipe.sets[1:])
+    (table,) = missing.tables()
+    assert table.title == "small: HLG, Table 9: Small; as printed, sets that are not there"
+    assert (table.head, table.rows) == (("row", "Law: correctness", "Law: recall@5"), (("B0", "45.62", "60.0"),))
+    assert missing.to_json()["printed"] == {"Law": {"B0": published["Law"]}, "Sea": {}}
+    assert str(missing).count("B0") == 1
+    run = RecipeRun(recipe.sets[0], "news", _results(recipe))
+    text = str(replace(missing, runs=(run,), places=("news",)))
+    assert text.index("; News (news") < text.index("the models differ") < text.index("as printed")
+    assert replace(missing, absent=recipe.sets[2:]).tables() == []  # the paper prints nothing for it
+    rows_of = {row.name: row.published for row in load_recipe("graphmpa-table-4").rows}
+    mistral = rows_of["Mistral 8B, Basic LLM"]["QASPER"]
+    assert f"{2 / (100 / mistral['ROUGE-1-P'] + 100 / mistral['ROUGE-1-R']):.4f}" == "0.1135"
+
+
+def test_one_printed_figure_of_toporag_is_one_system() -> None:
+    """Its variant without chunks has 61.2 in three tables: it decomposes the question, and a model reads whole chunks."""
+    tables = [load_recipe(f"toporag-table-{number}") for number in (2, 4, 5)]
+    rows = [row for table in tables for row in table.rows if 61.2 in row.published.get("MultiHop-RAG", {}).values()]
+    assert [row.options for row in rows] == [("splitter=names", "chunks=0")] * 3
+    ours = [row for number in (2, 3, 4, 5) for row in load_recipe(f"toporag-table-{number}").rows if row.strategy]
+    assert {row.reads.unit for row in ours} == {"chunk"}
+
+
+def test_a_baseline_without_a_figure_is_left_out(tmp_path: Path) -> None:
+    recipe = _read(tmp_path, beside=[])
+    run = RecipeRun(recipe.sets[0], "news_70", _results(recipe))
+    assert recipe_table("small", recipe, run=run).rows[-1][0] == "HippoRAG"
 
 
 def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) -> None:
@@ -191,9 +238,9 @@ def test_figures_of_the_corpus_are_numbers_and_need_no_strategy(tmp_path: Path) 
     assert recipe_table("small", recipe, run=run).title.endswith("; News (news_70)")  # no question is asked
     assert missing_lines(recipe, [run], sets=[], has_chat=False) == [
         "rows that hlgraph does not have, published figures only: other",
-        "input_tokens on News: no chat model was asked; set HLGRAPH_CHAT",
+        "input_tokens on News: no chat model extracted the corpus (hlgraph ingest --extract chat)",
     ]
-    assert commands(recipe, "DIR") == []
+    assert commands(recipe, recipe.sets[0], place="DIR") == []
 
 
 def test_rows_that_differ_in_their_readers_are_asked_apart(tmp_path: Path) -> None:
@@ -204,7 +251,7 @@ def test_rows_that_differ_in_their_readers_are_asked_apart(tmp_path: Path) -> No
     keys = ["path[style=plain]", "path[unit=chunk,style=plain]", "path[style=reason]", "path[max_length=1]", "chunk"]
     assert [row.key for row in asked_as(recipe).values()] == keys
     assert [row.name for row in asked_rows(recipe, has_chat=False)] == ["r0", "r1", "r3", "B0"]
-    assert commands(recipe, "DIR") == [
+    assert commands(recipe, recipe.sets[0], place="DIR") == [
         "hlgraph eval DIR --strategies path --answers --k 5 --style plain",
         "hlgraph eval DIR --strategies path --answers --k 5 --unit chunk --style plain",
         "hlgraph eval DIR --strategies path --answers --k 5 --style reason",
@@ -221,13 +268,16 @@ def test_values_of_one_parameter_share_a_command(tmp_path: Path) -> None:
         )
     ]
     recipe = _read(tmp_path, rows=rows, against="", metrics=["recall@5"], preset="tuned")
-    assert commands(recipe, "DIR") == [
+    assert commands(recipe, recipe.sets[0], place="DIR") == [
         "hlgraph eval DIR --strategies path --set path.max_length=1,2 --preset tuned",
         "hlgraph eval DIR --set path.beam_width=3 --set path.max_length=2 --preset tuned",
         "hlgraph eval DIR --set path.beam_width=2 --preset tuned",
     ]
+    closed = _read(tmp_path, rows=[rows[0], {"name": "model", "of": "model"}], against="", metrics=["F1"])
+    lines = [commands(closed, closed.sets[0], place="DIR", has_chat=has_chat)[0] for has_chat in (True, False)]
+    assert [" --closed-book" in line for line in lines] == [True, False]  # refused without a model
     claims = _read(tmp_path, rows=rows[:1], against="", metrics=["claim_recall", "ROUGE-L", "nDCG@10", "METEOR"])
-    assert commands(claims, "DIR") == [
+    assert commands(claims, claims.sets[0], place="DIR") == [
         "hlgraph eval DIR --strategies path --answers --metrics ROUGE-L,nDCG@10 --claims words"
     ]
     assert (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -71,6 +72,32 @@ def test_every_shipped_prompt_can_be_replaced_by_a_copy_of_itself(tmp_path: Path
             assert read_prompt(path) == replace(_read_plainly(path), version=f"{name}/mine")
 
 
+def test_the_printed_prompts_of_proprag_extract_what_their_examples_say(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[3] / "docs" / "papers" / "prompts" / "proprag"
+    with prompts_of(folder):
+        replies = [read_prompt(shipped()[name]).system.splitlines()[-1] for name in ("entities", "propositions")]
+    named = [
+        "Apple",
+        "M1 chip",
+        "2020",
+        "Adobe",
+        "Adobe's applications",
+        "Intel-based Macs",
+        "80% performance improvement",
+    ]
+    chat = ScriptedChat([json.dumps({"entities": [{"name": name} for name in named]}), replies[1]])
+    text = (
+        "In 2020, after Apple launched the M1 chip, major software companies like Adobe optimized their applications, improving "
+        "performance by up to 80% compared to Intel-based Macs."
+    )
+    with hlgraph.connect(_settings(tmp_path, folder), embedder=WordEmbedder(), chat=chat) as graph:
+        report = graph.ingest([hlgraph.Document("m1", text)], extract="chat")
+        assert report.added["statement"] == 3, chat.asked
+        assert set(named) == {entity.name for entity in graph.entities.list()}
+    assert [system.startswith("Your task is to") for system, _, _ in chat.asked] == [True, True]
+    assert json.loads(replies[0])["entities"][0] == {"name": "Radio City"}
+
+
 def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
     with prompts_of(None):
         return read_prompt(path)
@@ -91,6 +118,11 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
             _SELECT.replace("$kept", "all"),
             r"its placeholders are not those of .*select\.md; it lacks \$kept$",
         ),
+        (
+            "select.md",
+            _SELECT.replace("Pick", "Pick of $statements"),
+            r"\$statements stands in the system message, where",
+        ),
         ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more$"),
     ],
 )
@@ -103,10 +135,18 @@ def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text
 def test_a_prompt_in_another_encoding_is_refused(prompts: Path) -> None:
     (prompts / "select.md").write_bytes(_SELECT.encode("utf-16"))
     with (
-        pytest.raises(SettingsError, match=r"prompts cannot be read .* folder of prompts in UTF-8"),
+        pytest.raises(SettingsError, match=r"prompts/select.md cannot be read .* folder of prompts in UTF-8"),
         prompts_of(prompts),
     ):
         pass
+
+
+def test_a_mark_of_the_encoding_and_hidden_files_do_no_harm(prompts: Path) -> None:
+    (prompts / "select.md").write_text(_SELECT, encoding="utf-8-sig")
+    (prompts / ".git").mkdir()
+    (prompts / ".DS_Store").write_bytes(b"\x00\xff")
+    with prompts_of(prompts):
+        assert read_prompt(shipped()["select"]).version == "select/mine"
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

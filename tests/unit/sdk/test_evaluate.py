@@ -41,6 +41,7 @@ from hlgraph.evaluate.runner import load_run
 from hlgraph.retrieve.strategies.chunk import ChunkRetriever
 from hlgraph.retrieve.strategies.global_ import GlobalRetriever
 from hlgraph.retrieve.strategies.hierarchy import HierarchyRetriever
+from hlgraph.settings import ModelSettings, Settings
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.embedder import WordEmbedder
 
@@ -155,7 +156,8 @@ def test_a_recipe_gives_its_tables(graph: HLGraph, folder: Path, tmp_path: Path)
     folder.rename(tmp_path / "popqa")
     for data in (tmp_path, tmp_path / "popqa"):
         found = graph.recipe("proprag-table-1", data, limit=2)
-        (table,) = found.tables()
+        table, *printed = found.tables()
+        assert bool(printed) == (data == tmp_path)  # the sets that were looked for and are not there
         assert table.rows[0][:3] == ("BM25", "bm25", "35.7")
         assert [run.place for run in found.runs] == ["popqa"]
     assert graph.recipe("topg-table-2", tmp_path).tables()[0].rows == (("ToPG", "-", *_COUNTS),)
@@ -184,6 +186,11 @@ def test_without_a_chat_model_a_recipe_plans_its_tokens(graph: HLGraph, folder: 
     assert rows["GraphRAG"][2] == "-"
     (extraction,) = graph.recipe("topg-table-3", tmp_path).tables()
     assert [row[3].endswith(" (planned)") for row in extraction.rows] == [True, False, False, False]
+    named = Settings(store=f"hlgraph://{tmp_path}/named", models=ModelSettings(chat="openai:gpt-4o-mini"))
+    with hlgraph.connect(
+        named, embedder=WordEmbedder(), chat=ScriptedChat([])
+    ) as other:  # it extracts nothing for eval
+        assert other.recipe("topg-table-3", tmp_path).tables()[0].rows == extraction.rows
 
 
 _COUNTS = ("9,101", "3", "73,023", "3", "79,783", "4")
@@ -245,6 +252,11 @@ def test_layers_are_built_for_the_rows_that_search_them_and_read_as_they_are(gra
         metrics=["summaries_0_2", "summaries_3_5", "chunks_6_8", "chunks_9_10"],
     )
     assert list(result.report.strategies) == ["chunk", "one", "two"]
+    assert not result.warnings
+    high = graph.evaluate(towns, strategies="hierarchy", baselines=False, hierarchy=HierarchyQuery(threshold=1.0))
+    assert high.warnings[0].startswith(
+        "no two chunks are similar enough for a summary (layers=3 neighbours=10 threshold=1 "
+    )
     assert [result.setting.layers[name].split()[0] for name in layers] == ["layers=1", "layers=2"]
     assert result.answers is not None
     texts = {
