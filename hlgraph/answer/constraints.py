@@ -10,11 +10,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from hlgraph.algorithms.calibration import usual_cosine
-from hlgraph.extract.wording import MONTHS, Wording, telling_words, word_lists
+from hlgraph.extract.wording import MONTHS, Wording, denies, telling_words, word_lists
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
 from hlgraph.text import STOP_WORDS, cached_by_text, fold, sentences, word_set, words
@@ -59,12 +59,17 @@ MONEY = (
     r"|\d (?:(?:thousand|million|billion) )?(?:euros?|dollars?|pounds?|crowns?|francs?|cents?|pence|yen)\b"
 )
 """A sum of money."""
+_PHRASES = {
+    verb: re.compile(rf"\b(?:{pattern})", re.IGNORECASE)
+    for verb, _, pattern in (line.partition(": ") for line in LISTS["phrases"])
+}
 _SIGNS = {
     word: re.compile(pattern)
     for line in LISTS["signs"]
     for words_of, _, pattern in [line.partition(": ")]
     for word in words_of.split()
 } | dict.fromkeys(word_set("pay pays cost costs charge charges money"), re.compile(MONEY))
+_SIGNS = _PHRASES | _SIGNS
 _SHORT_STEM = 5
 _KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(rf"(?:{'|'.join(LISTS['endings'])})?")
@@ -101,6 +106,22 @@ class Constraints(NamedTuple):
     def telling(self) -> list[str]:
         """The words that tell much."""
         return [word for word in self.words if word not in LIGHT]
+
+
+@cached_by_text(_KEPT)
+def rephrased(question: str) -> str:
+    """A question with one verb in place of each phrase of ``words.txt`` that means the same.
+
+    Examples
+    --------
+    >>> [rephrased(text) for text in ("How do I get rid of paint?", "Was the match called off?", "When does it go up to 5?")]
+    ['How do I dispose paint?', 'Was the match cancelled?', 'When does it go up to 5?']
+    """
+    is_claim = any(word in words_of("auxiliaries") for word in words(question)[:1])
+    for verb, phrase in _PHRASES.items():
+        if phrase.search(question) and not (is_claim and denies(phrase.pattern)):
+            question = phrase.sub(verb, question)
+    return question
 
 
 @cached_by_text(_KEPT)
@@ -503,7 +524,7 @@ _AT_PLACE = re.compile(rf"\b(?:in|at) (?:the )?(?P<name>{_NO_TIME}{_NAMED})")
 _FOR_OR_AGAINST = re.compile(r"([a-z]{3,}) (for|against|with|without|above|below|over|under)\b")
 _OPPOSITE = {"for": "against", "with": "without", "above": "below", "over": "under"}
 _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
-_RATES = "year month week day hour night"
+_RATES = "year month week day hour night mile kilometre metre litre gallon kilogram"
 _RATE = re.compile(
     rf"\b(?:(?:per|an?|each|every) ({_RATES.replace(' ', '|')})\b|(year|month|week|hour)ly\b|(dai)ly\b|(annual)(?:ly)?\b)"
 )
@@ -650,6 +671,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "Her [Ada Falk’s] driver was arrested" for "When was Ada Falk arrested?": the text is about a thing that is not asked for.
     - "It [Solis 2] was made" for "When was the Solis 1 made?", "Ada was born" for "Where was Ben born?".
     - "work in the office" for "work from home".
+    - "Parking costs 3 euros" for "What does the trip cost?".
 
     Parameters
     ----------
@@ -665,6 +687,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         or _is_after_not_before(question, text)
         or _has_no_agent(question, text)
         or _is_another_role(question, text)
+        or _is_of_another_thing(question, text)
         or _is_of_another_clause(text, constraints)
         or (not constraints.is_english and _is_misplaced_elsewhere(question, text, constraints))
         or _is_of_another(question, text, constraints, places)
@@ -762,6 +785,53 @@ def echoes(question: str, text: str) -> bool:
     return any(
         said[at - 1] not in _PRONOUNS and (said[at] == tail[0] or statement(said[at]).has(tail[0])) for at in starts
     )
+
+
+_DOES = r"(?P<thing>(?:[a-z-]+ ){1,4})"
+_TAKEN_BY = re.compile(
+    r"(?i:how (?:much|long|many|heavy)|what)(?: [a-z]+)? (?:do|does|did) (?:(?:the|an?|my|our|your|its) )?"
+    rf"{_DOES}(?P<verb>cost|take|last|weigh|hold)\b"
+)
+_TAKER = re.compile(
+    r"(?:(?:The|An?|Each|Every|This|Your|Our) )?(?P<thing>[A-Za-z-]+ (?:[a-z-]+ ){0,3}?)"
+    r"(?P<verb>costs?|takes?|lasts?|weighs?|holds?) "
+)
+
+
+def _is_of_another_thing(question: str, text: str) -> bool:
+    """Whether a text says of another common noun what a question asks: "Parking costs 3" for "How much does the trip cost?"."""
+    asked, said = _TAKEN_BY.match(question), _TAKER.match(text)
+    if not asked or not said or not said["verb"].startswith(asked["verb"]):
+        return False
+    if fold(said["thing"].split()[-1]) in STOP_WORDS | LIGHT:
+        return False
+    of = statement(said["thing"])
+    return not any(of.has(word) for word in words(asked["thing"]) if word not in STOP_WORDS)
+
+
+_WHO_ACTS = re.compile(r"who (?:(?:has|have|is) to |must |can |may |should |shall |will )?([a-z]+)\b", re.IGNORECASE)
+_NOUN_ACTS = re.compile(r"\b(?i:the|an?|our|your|its|their|his|her)(?= ([a-z-]+(?: [a-z-]+){1,5}))")
+
+
+def has_noun_that_acts(question: str, text: str) -> bool:
+    """Whether a common noun of a text does what a question asks who does: "the insurer pays" for "Who pays after six weeks?".
+
+    Parameters
+    ----------
+    question : text of the question
+    text : text of a piece of evidence
+    """
+    asked = _WHO_ACTS.match(question)
+    if asked is None or asked[1] in _BE or asked[1] in _AUXILIARY.split("|"):
+        return False
+    after = (match[1].split() for match in _NOUN_ACTS.finditer(text))
+    nouns = (takewhile(_may_stand_before, rest) for head, *rest in after if not statement(question).has(head))
+    return any(_is_form(word, asked[1]) for rest in nouns for word in rest)
+
+
+def _may_stand_before(word: str) -> bool:
+    """Whether a word may stand between a noun and its verb: no "of" or "is"."""
+    return word not in STOP_WORDS or word in ("can", "must", "may", "will", "should", "has", "to", "then", "also")
 
 
 def _is_another_role(question: str, text: str) -> bool:

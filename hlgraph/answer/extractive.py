@@ -29,12 +29,14 @@ from hlgraph.answer.constraints import (
     constraints_of,
     echoes,
     has_itself,
+    has_noun_that_acts,
     is_doubted,
     is_misplaced,
     is_slight,
     is_unreal,
     lacking,
     names_only,
+    rephrased,
     statement,
     weight,
     words_of,
@@ -130,6 +132,9 @@ _LOWER_PLACE = re.compile(
     r"|addition|general|fact|case|which|what|that|this)\b)[a-zß-öø-ÿ]{3,}"
 )
 _AT = r"\s(?:in|at|on|under|behind|beside|between|inside|outside|above|below|near)\s(?:the|an?|its|his|her|their)\s[a-z]{3,}"
+_PATH = re.compile(
+    r"(?:^|[\s`(])(?:~|\.{1,2})?/[\w.~-]+|\b[A-Z]:\\\w|\b[\w-]+\.(?:cfg|conf|ini|json|list|toml|txt|ya?ml)\b"
+)
 _IS_PUT = re.compile(rf"\b(?:{'|'.join(LISTS['put'])})(?:{_AT}|\sto\sthe\s[a-z]{{3,}})")
 _STANDS = re.compile(
     rf"\b(?:sits?|stands?|lies?|hangs?|kept|located|placed|mounted|stored|found|situated|hidden|parked){_AT}"
@@ -187,6 +192,17 @@ def expected(question: str) -> Expected:
     return Expected.ANY
 
 
+def _pairs(name: str) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    """The pattern of questions and that of texts of each line of a list; ``<colours>`` is any pattern of that list."""
+    parts = {"numerals": _NUMERALS, "stop_words": "|".join(sorted(STOP_WORDS))}
+    lines = (
+        re.sub("<([a-z_]+)>", lambda list_: parts.get(list_[1]) or "|".join(LISTS[list_[1]]), line)
+        for line in LISTS[name]
+    )
+    pairs = (line.split(" => ") for line in lines)
+    return [(re.compile(asked, re.IGNORECASE), re.compile(said, re.IGNORECASE)) for asked, said in pairs]
+
+
 _EXTENT_ASKED = re.compile(
     r"\bhow\s+(long|tall|high|deep|wide|old|heavy|loud)\s+(?:is|are|was|were)\b(?![^?]*\b(?:period|duration)\b)",
     re.IGNORECASE,
@@ -202,8 +218,6 @@ _MEASURED = re.compile(
 
 
 _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
-_DIED_OF = re.compile(r"\b(?:die|dies|died) (?:of|from)\b", re.IGNORECASE)
-_DIED = re.compile(r"\b(?:die[sd]?|dying|death|killed|succumbed|perished)\b", re.IGNORECASE)
 _PERIOD = r"(?:is|are|was|were) [^?]*\b(?:period|duration)\b"
 _TOOK = re.compile(rf"\bhow long (?:did|does|do|will|has|have|can|may|must|{_PERIOD})\b", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
@@ -211,7 +225,7 @@ _HOW_OLD = re.compile(r"\bhow old (?:is|are)\b", re.IGNORECASE)
 _SINCE_YEAR = re.compile(
     rf"\b(?:born|built|made|founded|opened|bought|installed|dat(?:es|ing)|since|from)\b[^.;,]{{0,30}}? {_A_YEAR}"
 )
-_HOW_LONG = re.compile(r"\bhow long\b", re.IGNORECASE)
+_HOW_LONG = re.compile(r"\bhow (?:long|soon|quickly|far in advance)\b", re.IGNORECASE)
 _DURATION = re.compile(
     rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
     r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)(?!s? (?:later|ago|earlier)\b)"
@@ -219,15 +233,11 @@ _DURATION = re.compile(
     r"|\b(?:centur|since|until|till|ever|forever|always|permanent|indefinite|unlimited|overnight)",
     re.IGNORECASE,
 )
-_PEOPLE_ASKED = re.compile(r"\bhow many (?:people|persons)\b", re.IGNORECASE)
-_PEOPLE = re.compile(rf"\b(?:{'|'.join(LISTS['people'])})\b", re.IGNORECASE)
 _COST_ASKED = re.compile(
     r"\b(?:how much|what)\b[^?]*\b(?:costs?|pay|pays|paid|charged?|worth)\b"
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
-_COLOUR_ASKED = re.compile(r"\bwhat (?:(?:is|are|was|were) the )?colou?r", re.IGNORECASE)
-_COLOUR = re.compile(rf"colou?r|\b(?:{'|'.join(LISTS['colours'])})\b", re.IGNORECASE)
 # Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
 _PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
 _CAPITAL = rf"(?!(?:{MONTH_PATTERN})\b)[^\W\d_a-z]"
@@ -263,12 +273,8 @@ _LIFE_PLACES = tuple(
 )
 _OF_LIFE_AT = [(asked, said) for asked, said, _ in _LIFE_PLACES]
 _BESIDE_DATES = [(asked, said) for asked, _, said in _LIFE_PLACES]
-_REQUIRED = ((_TOOK, _DURATION), (_PEOPLE_ASKED, _PEOPLE), (_DIED_OF, _DIED), (_COLOUR_ASKED, _COLOUR), *_OF_LIFE_AT)
-_WHOM_TO_TELL = re.compile(
-    r"\bwh(?:o|om) (?:do|should|can|must|may) (?:I|we|you|one|\w+s) (?:[a-z]+ ){0,2}\w+\b", re.IGNORECASE
-)
-_TELL = re.compile(rf"\b(?:{'|'.join(LISTS['telling'])}) (?:the|our|your|us|an?|one of)\b", re.IGNORECASE)
-_SUFFICIENT = ((_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), (_WHOM_TO_TELL, _TELL), *_BESIDE_DATES)
+_REQUIRED = (*_pairs("required"), (_TOOK, _DURATION), *_OF_LIFE_AT)
+_SUFFICIENT = (*_pairs("sufficient"), (_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), *_BESIDE_DATES)
 """What a text must have, or may have alone, that answers a question."""
 
 
@@ -388,7 +394,8 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         return _measured_noun(question, text, constraints) is not None or all(map(statement(plain).has, nouns))
     if kind is Expected.PERSON:
         by = Statements(match[1] for match in _BY_NOUN_PHRASE.finditer(text))
-        return echoes(question, text) or any(map(by.has, constraints.words))
+        is_done = echoes(question, text) or has_noun_that_acts(question, text)
+        return is_done or any(map(by.has, constraints.words))
     if is_row(text):  # the cell under the label that is asked for
         cells = [cell.partition(": ")[::2] for cell in text.split("; ")]
         is_counted = kind in (Expected.NUMBER, Expected.TIME)
@@ -398,7 +405,7 @@ def _has_answer(question: str, kind: Expected, text: str, constraints: Constrain
         place = _WHERE.fullmatch(question.strip())
         before = Statements(match[1] for match in _LOWER_PLACE.finditer(text))
         is_there = place and (f": {fold(place[1])}: " in f": {fold(text)}" or _is_put(place[1], text))
-        return bool(is_there or _STANDS.search(text)) or any(map(before.has, constraints.words))
+        return bool(is_there or _STANDS.search(text) or _PATH.search(text)) or any(map(before.has, constraints.words))
     return False
 
 
@@ -513,6 +520,7 @@ _DEFINITE = re.compile(
     r"(?=([a-z]{3,})\b(?! (?:of|for|in|on|at|by|near|behind|under|with|that|which|called|named|is|was|are|were|[a-z]+ [A-Z]+-?\d"
     r"|[A-Z\d\"“‘'`-])))"
 )
+_OF_CAUSE = word_set("cause causes caused reason reasons")
 _QUANTITIES = words_of("quantities")
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
@@ -666,7 +674,9 @@ class _Pool:
         # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
         labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
         labels &= ~_met(constraints.words, [statement(piece.source.title) for piece in evidence])
-        self.has_kind &= own.any(axis=1) | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
+        of_kind = _OF_CAUSE if self.kind in (Expected.CAUSE, Expected.REASON) else frozenset[str]()
+        own_tell = own[:, [one not in of_kind for one in constraints.all]]
+        self.has_kind &= own_tell.any(axis=1) | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]
@@ -728,11 +738,15 @@ class _Pool:
         if measured := _EXTENT_ASKED.search(self.question):
             measures = {fold(measured[1]), *measured_by(fold(measured[1]))}
             return [not measures.isdisjoint(words(text)) for text in bodies], unnamed
-        has = [noun is not None and noun[1] not in LIGHT and statement(text).has(noun[1]) for text in bodies]
+        has = [
+            noun is not None and noun[1] not in LIGHT | _OF_CAUSE and statement(text).has(noun[1]) for text in bodies
+        ]
         return [has_it and not bare for has_it, bare in zip(has, unnamed, strict=True)], unnamed  # "the river flows"
 
     def _is_unnamed(self, noun: str, text: str) -> bool:
         """Whether a text has a noun only with an article and without a name; a quantity is told by its number."""
+        if (of := re.search(rf"\b{noun} ([a-z]{{3,}})\b", self.question)) and f"{noun} {of[1]}" in fold(text):
+            return False
         is_told = noun in _QUANTITIES and has_expected(Expected.NUMBER, text, asked=self.asked)
         if re.search(rf": .*\bthis {noun}\b", text):  # the label in front names it
             return False
@@ -994,6 +1008,21 @@ def extractive_answer(
     Answer
         ``NOT_FOUND`` if no piece is about the question. ``uncovered`` names the constraints that no piece meets.
     """
+    plain = rephrased(question)
+    answer = _extracted(plain, evidence, most=sentences, calibration=calibration, refuse=refuse, embedder=embedder)
+    return answer if plain == question else replace(answer, question=question)
+
+
+def _extracted(
+    question: str,
+    evidence: Sequence[Evidence],
+    *,
+    most: int,
+    calibration: Calibration | None,
+    refuse: bool,
+    embedder: Embedder | None,
+) -> Answer:
+    """The answer to a question without phrases, see :func:`extractive_answer`."""
     asked = content_set(question)
     about = [
         piece
@@ -1009,7 +1038,7 @@ def extractive_answer(
     known = [cosine for cosine in cosines if cosine is not None]
     least = max(known, default=0.0) - _GAP
     close = [least if cosine is None else cosine for cosine in cosines]
-    selection = chosen(question, about, relevance=relevance, cosines=close, most=sentences)
+    selection = chosen(question, about, relevance=relevance, cosines=close, most=most)
     wanted = compared(question)
     if not about:
         return Answer(question, NOT_FOUND, (), is_supported=False)
@@ -1086,6 +1115,8 @@ _ANOTHER = re.compile(r"(?:Another|Other|A (?:different|second|third)) [a-z]")  
 _AT_MOST = re.compile(
     r"\b(?:(?:do(?:es)?|must|may|can|should) ?not|no|not)(?: [a-z]+)? (?:more|longer|later) than\b", re.IGNORECASE
 )
+_WHY_NOT = re.compile(r"why\b.*(?:\bnot\b|n['’]t\b)", re.IGNORECASE)
+_ADVERSE = re.compile(rf"\b(?:{'|'.join(LISTS['adverse'])})\b", re.IGNORECASE)  # "dangerous" for "why not"
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
@@ -1093,17 +1124,20 @@ def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
     is_none = _HOW_MANY.search(question) is not None and counted(question, body) == "none"
+    is_adverse = _WHY_NOT.match(question) is not None and _ADVERSE.search(body) is not None
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
         or (body.endswith("?") and not is_yes_no(question))
         or (
-            not is_none and statement(_AT_MOST.sub("up to", piece.text)).denies(question) and _is_denied(question, body)
+            not (is_none or is_adverse)
+            and statement(_AT_MOST.sub("up to", piece.text)).denies(question)
+            and _is_denied(question, body)
         )
         or takes_out(question, body, places=places_of(piece), constraints=constraints._replace(words=()))
         or is_doubted(question, piece.text)
         or has_opposite(question, body)
         or meets_bound(question, piece, around=places_of(piece)) is False
-        or is_unreal(question, body, constraints=constraints)
+        or (not is_adverse and is_unreal(question, body, constraints=constraints))
         or is_misplaced(question, body, constraints=constraints, places=places_of(piece))
         or _is_of_another_year(body, constraints)
     )

@@ -67,6 +67,10 @@ _WITHOUT = re.compile(
 )
 _SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
 _WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})")
+_NEEDED = re.compile(r"(?:do|does) (?:[\w’'-]+ ){1,4}?(?:need|require) (.*)", re.IGNORECASE)
+_GOES_WITHOUT = re.compile(
+    r"\b(?:works?|runs?|used|possible|done|opens?|starts?|goes|go) (?:[a-z]+ ){0,2}?(without [^,.;]*)"
+)
 _PERMISSION = re.compile(r"(?:can|could|may)\b|.*\b(?:allowed|permitted)\b", re.IGNORECASE)
 _AND = re.compile(r",? and (?=[a-z]+ )|; ")
 _CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
@@ -355,9 +359,15 @@ def of_source(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Con
 
 
 def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
-    """Whether a piece says what is asked with its opposite: "made without sugar" for "Is it made with sugar?"."""
-    asked = _WITH.search(question)
+    """Whether a piece says what is asked with its opposite: "made without sugar" for "Is it made with sugar?".
+
+    So does "works without a network" for "Do I need a network?".
+    """
+    asked, lacked = _WITH.search(question), _GOES_WITHOUT.search(piece.text)
     opposite = asked is not None and re.search(rf"\bwithout (?:\w+ )?{re.escape(asked[1])}\b", piece.text) is not None
+    if needed := _NEEDED.match(question):
+        own = statement(lacked[1]) if lacked and not denies(_WITHOUT.sub("", piece.text)) else None
+        opposite = own is not None and any(map(own.has, constraints_of(needed[1]).telling[:1]))
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(question))
     return opposite and is_met and not denies(question)
 
