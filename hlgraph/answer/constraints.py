@@ -14,7 +14,7 @@ from itertools import chain, takewhile
 from typing import NamedTuple
 
 from hlgraph.algorithms.calibration import usual_cosine
-from hlgraph.extract.wording import MONTHS, Wording, denies, telling_words, word_lists
+from hlgraph.extract.wording import MONTH_PATTERN, MONTHS, Wording, denies, telling_words, word_lists
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
 from hlgraph.text import STOP_WORDS, cached_by_text, fold, sentences, word_set, words
@@ -63,6 +63,10 @@ _PHRASES = {
     verb: re.compile(rf"\b(?:{pattern})", re.IGNORECASE)
     for verb, _, pattern in (line.partition(": ") for line in LISTS["phrases"])
 }
+IN_MONEY = re.compile(
+    r"\((?:in )?(?:[$€£¥]|eur(?:os?)?|gbp|usd|chf|pounds?|dollars?|crowns?|francs?|cents?|yen)\)", re.IGNORECASE
+)
+"""The end of a label of prices: "Double room (crowns)"."""
 _SIGNS = {
     word: re.compile(pattern)
     for line in LISTS["signs"]
@@ -75,6 +79,47 @@ _KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(rf"(?:{'|'.join(LISTS['endings'])})?")
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
+
+
+# Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
+_PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
+_LIFE_CAPITAL = rf"(?!(?:{MONTH_PATTERN})\b)[^\W\d_a-z]"
+_PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}{_LIFE_CAPITAL}"
+_LIFE_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
+_LIFE_PLACES = tuple(
+    (
+        re.compile(
+            rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
+        ),
+        re.compile(
+            rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"
+            rf"|\A(?=[^A-Z]*\Z).*\b(?:{said})\b(?:[^.,;()–]|, ?\d){{0,90}}?\b(?:in|at|near) [a-z]"  # all in small letters
+        ),
+        re.compile(rf"\b(?i:{said}): \d[\d\w ]*, {_PLACE_NAME}|{others}"),
+    )
+    for asked, noun, said, others in (
+        (
+            "born",
+            "birth",
+            "born|birthplace|birth|grew up",
+            rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|\([^()]{{0,80}}\d{{4}},? (?:in |at )?(?:[a-z]+ )?"
+            rf"{_LIFE_CAPITAL}[^()–-]{{0,80}}[–-][^()]{{0,80}}\d{{4}}|\({_LIFE_CAPITAL}[^()]{{0,80}}, [^()]{{0,80}}\d{{4}} ?[–-]",
+        ),
+        (
+            "die|dies|died",
+            "death",
+            "die[sd]?|death|dead|killed|shot|murdered|drowned|executed|assassinated|hanged|perished|succumbed|passed away",
+            rf"\([^()]{{0,80}}\d{{4}}[^()–-]{{0,80}}[–-](?: ?[^()]{{0,80}}?\d{{4}},?(?: in| at)?)? ?{_PLACE_NAME}",
+        ),
+    )
+    for where, at_place in (
+        ("^Where", rf"{_LIFE_PLACE}|{'|'.join(LISTS['places_of_life'])}"),
+        (_PLACE_ASKED, _LIFE_PLACE),
+    )
+)
+OF_LIFE_AT = [(asked, said) for asked, said, _ in _LIFE_PLACES]
+BESIDE_DATES = [(asked, said) for asked, _, said in _LIFE_PLACES]
+"""Pairs of the pattern of a question where a person was born or died, and of what a text must or may have to say it."""
 
 
 class Constraints(NamedTuple):
@@ -117,7 +162,7 @@ def rephrased(question: str) -> str:
     >>> [rephrased(text) for text in ("How do I get rid of paint?", "Was the match called off?", "When does it go up to 5?")]
     ['How do I dispose paint?', 'Was the match cancelled?', 'When does it go up to 5?']
     """
-    is_claim = any(word in words_of("auxiliaries") for word in words(question)[:1])
+    is_claim = not words_of("auxiliaries").isdisjoint(words(question)[:1])
     for verb, phrase in _PHRASES.items():
         if phrase.search(question) and not (is_claim and denies(phrase.pattern)):
             question = phrase.sub(verb, question)
@@ -257,10 +302,13 @@ class Statements:
         return bool(has_denial) and self._wording.contradicts(_TOKEN.sub(self._as_here, text))
 
     def _as_here(self, token: re.Match[str]) -> str:
-        """A word, or the form of an irregular verb that the texts have in its place: "lent" for "lend"."""
+        """A word, or what the texts have in its place: the form of an irregular verb ("lent" for "lend"), or a synonym."""
         word = fold(token[0])
-        forms = () if word in self._words else _IRREGULAR.get(word, ())
-        return next((form for form in forms if form in self._words), token[0])
+        if word in self._words or word in STOP_WORDS or self._wording.has(word):
+            return token[0]
+        forms, meanings = _IRREGULAR.get(word, ()), _meanings(word, is_asked=True)
+        alike = (other for other in sorted(self._words) if meanings and not meanings.isdisjoint(_meanings(other)))
+        return next((form for form in chain(forms, alike) if form in self._words), token[0])
 
 
 _DERIVED = re.compile(

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
 from hlgraph.answer.constraints import (
+    BESIDE_DATES,
     DAYS,
     LIGHT,
     LISTS,
     MONEY,
+    OF_LIFE_AT,
     Constraints,
     Statements,
     constraints_of,
@@ -59,11 +61,12 @@ from hlgraph.answer.forms import (
     places_of,
     question_of,
     takes_out,
+    ticked,
     verdict,
     within_range,
 )
 from hlgraph.answer.table_rules import is_row, measured_by
-from hlgraph.extract.wording import MONTH_PATTERN, MONTHS, NUMERALS, content_set, denies
+from hlgraph.extract.wording import MONTHS, NUMERALS, content_set, denies
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Answer, Calibration, Evidence, Kind
 from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, word_set, words
@@ -195,10 +198,9 @@ def expected(question: str) -> Expected:
 def _pairs(name: str) -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
     """The pattern of questions and that of texts of each line of a list; ``<colours>`` is any pattern of that list."""
     parts = {"numerals": _NUMERALS, "stop_words": "|".join(sorted(STOP_WORDS))}
-    lines = (
-        re.sub("<([a-z_]+)>", lambda list_: parts.get(list_[1]) or "|".join(LISTS[list_[1]]), line)
-        for line in LISTS[name]
-    )
+    lines = list(LISTS[name])
+    for _ in range(2):  # a list may name another one
+        lines = [re.sub("<([a-z_]+)>", lambda of: parts.get(of[1]) or "|".join(LISTS[of[1]]), line) for line in lines]
     pairs = (line.split(" => ") for line in lines)
     return [(re.compile(asked, re.IGNORECASE), re.compile(said, re.IGNORECASE)) for asked, said in pairs]
 
@@ -213,68 +215,19 @@ _IS_OF = r"(?:is|was) an?\s+\d[\d.,]*[\s-]?(?:k?m|(?:kilo)?met\w+|miles?|f(?:ee|
 
 _SUM = re.compile(rf"{MONEY}|\d ?(?:%|per ?cent\b)")
 _MEASURED = re.compile(
-    rf"{MONEY}|\d ?(?:[kcm]?[lmg]|kWh|tons?|tonnes?|[a-z]*(?:lit|met)(?:re|er)s?|[a-z]*grams?|gallons?|pints?|cups?|hours?)\b"
+    r"\d ?(?:[kcm]?[lmg]|kWh|tons?|tonnes?|[a-z]*(?:lit|met)(?:re|er)s?|[a-z]*grams?|gallons?|pints?|cups?|hours?)\b"
 )
 
 
 _TIME_COUNTED = re.compile(r"\bhow many (second|minute|hour|day|week|month)s\b", re.IGNORECASE)
-_PERIOD = r"(?:is|are|was|were) [^?]*\b(?:period|duration)\b"
-_TOOK = re.compile(rf"\bhow long (?:did|does|do|will|has|have|can|may|must|{_PERIOD})\b", re.IGNORECASE)
 _UNIT_OF_LABEL = re.compile(r"\(((?:second|minute|hour|day|week|month|year)s?)\): (\d[^;]*)")
-_HOW_OLD = re.compile(r"\bhow old (?:is|are)\b", re.IGNORECASE)
-_SINCE_YEAR = re.compile(
-    rf"\b(?:born|built|made|founded|opened|bought|installed|dat(?:es|ing)|since|from)\b[^.;,]{{0,30}}? {_A_YEAR}"
-)
-_HOW_LONG = re.compile(r"\bhow (?:long|soon|quickly|far in advance)\b", re.IGNORECASE)
-_DURATION = re.compile(
-    rf"(?:\d|\b(?:an?|{_NUMERALS}|several|few|couple|many|some)\b)[ -](?:[a-z]+[ -])?"
-    r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)(?!s? (?:later|ago|earlier)\b)"
-    r"|\b(?:from|between) .*\b(?:to|and)\b"
-    r"|\b(?:centur|since|until|till|ever|forever|always|permanent|indefinite|unlimited|overnight)",
-    re.IGNORECASE,
-)
 _COST_ASKED = re.compile(
     r"\b(?:how much|what)\b[^?]*\b(?:costs?|pay|pays|paid|charged?|worth)\b"
     r"|how much (?:is|are|was|were) (?:(?:the|an?|one) )?(?-i:[A-Z])[\w-]*\W*$",
     re.IGNORECASE,
 )
-# Where a person with a name was born or died is said right after the word for it, or beside the dates of the life.
-_PLACE_ASKED = r"\b(?i:what|which)(?: [a-z]+)? (?:place|city|town|village|country|state|county|region|province)\b"
-_CAPITAL = rf"(?!(?:{MONTH_PATTERN})\b)[^\W\d_a-z]"
-_PLACE_NAME = rf"(?:the )?(?:[a-z]+ (?:of )?){{0,2}}{_CAPITAL}"
-_AT_PLACE = rf"(?:\b(?:in|at|near|outside|on)|[:,](?: \d[\d .]*,)?) {_PLACE_NAME}"
-_LIFE_PLACES = tuple(
-    (
-        re.compile(
-            rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
-        ),
-        re.compile(
-            rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"
-            rf"|\A(?=[^A-Z]*\Z).*\b(?:{said})\b(?:[^.,;()–]|, ?\d){{0,90}}?\b(?:in|at|near) [a-z]"  # all in small letters
-        ),
-        re.compile(rf"\b(?i:{said}): \d[\d\w ]*, {_PLACE_NAME}|{others}"),
-    )
-    for asked, noun, said, others in (
-        (
-            "born",
-            "birth",
-            "born|birthplace|birth|grew up",
-            rf"\b(?i:native of|hail(?:s|ed) from) {_PLACE_NAME}|\([^()]{{0,80}}\d{{4}},? (?:in |at )?(?:[a-z]+ )?"
-            rf"{_CAPITAL}[^()–-]{{0,80}}[–-][^()]{{0,80}}\d{{4}}|\({_CAPITAL}[^()]{{0,80}}, [^()]{{0,80}}\d{{4}} ?[–-]",
-        ),
-        (
-            "die|dies|died",
-            "death",
-            "die[sd]?|death|dead|killed|shot|murdered|drowned|executed|assassinated|hanged|perished|succumbed|passed away",
-            rf"\([^()]{{0,80}}\d{{4}}[^()–-]{{0,80}}[–-](?: ?[^()]{{0,80}}?\d{{4}},?(?: in| at)?)? ?{_PLACE_NAME}",
-        ),
-    )
-    for where, at_place in (("^Where", rf"{_AT_PLACE}|{'|'.join(LISTS['places_of_life'])}"), (_PLACE_ASKED, _AT_PLACE))
-)
-_OF_LIFE_AT = [(asked, said) for asked, said, _ in _LIFE_PLACES]
-_BESIDE_DATES = [(asked, said) for asked, _, said in _LIFE_PLACES]
-_REQUIRED = (*_pairs("required"), (_TOOK, _DURATION), *_OF_LIFE_AT)
-_SUFFICIENT = (*_pairs("sufficient"), (_HOW_LONG, _DURATION), (_HOW_OLD, _SINCE_YEAR), *_BESIDE_DATES)
+_REQUIRED = (*_pairs("required"), *OF_LIFE_AT)
+_SUFFICIENT = (*_pairs("sufficient"), *BESIDE_DATES)
 """What a text must have, or may have alone, that answers a question."""
 
 
@@ -439,13 +392,15 @@ def _lacks_trade(question: str, text: str, constraints: Constraints) -> bool:
     return not any(map(subject.has, constraints.names[-1:]))
 
 
+_OF_MONEY = words_of("money") | {"money", "rent", "deposit", "interest"}
 _HOW_MUCH = re.compile(r"\bhow much ([a-z]{3,})\b", re.IGNORECASE)
 
 
 def _measured_noun(question: str, text: str, constraints: Constraints) -> str | None:
     """The noun after "how much" if a text with another word of the question has a quantity: "holds 4 litres" for "water"."""
     asked = _HOW_MUCH.search(question)
-    is_measured = asked and _MEASURED.search(text) and has_itself(text, constraints, besides=(fold(asked[1]),))
+    unit = re.compile(MONEY) if asked and fold(asked[1]) in _OF_MONEY else _MEASURED
+    is_measured = asked and unit.search(text) and has_itself(text, constraints, besides=(fold(asked[1]),))
     return fold(asked[1]) if asked and is_measured else None
 
 
@@ -521,7 +476,13 @@ _DEFINITE = re.compile(
     r"|[A-Z\d\"“‘'`-])))"
 )
 _OF_CAUSE = word_set("cause causes caused reason reasons")
+_OFFERS = word_set("offer offers include includes provide provides serve serves")
 _QUANTITIES = words_of("quantities")
+_REFERS_BACK = re.compile(r"(?:It|Its|They|Their|These|This)\b(?! \[)")
+_FIRST_NOUN = re.compile(
+    r"(?:The|An?|Our|Your) ((?:[a-z-]+ (?=[a-z-]+ (?:is|are|was|were|has|have|will|can|must|may)\b))?[a-z-]{3,})"
+)
+_CONTENTS = re.compile(r"what\b(?! (?:is|are|was|were) (?:the|an?)\b)", re.IGNORECASE)
 _FRAGMENT = 2.0  # taken off for what can't answer alone: a lead-in, or a fragment of three words
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _NAME_RUN = re.compile(rf"{_NAME.pattern}(?: {_NAME.pattern})*")
@@ -652,6 +613,7 @@ class _Pool:
         cosines: Sequence[float],
     ) -> None:
         bodies = [body_of(piece) for piece in evidence]
+        self.is_row = [is_row(text) for text in bodies]
         self.defines = [_DEFINES.match(text) is not None for text in bodies]
         self.said = [content_set(piece.text) for piece in evidence]
         self.titles = [content_set(_ASIDE.sub("", piece.source.title)) for piece in evidence]
@@ -674,8 +636,7 @@ class _Pool:
         # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
         labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
         labels &= ~_met(constraints.words, [statement(piece.source.title) for piece in evidence])
-        of_kind = _OF_CAUSE if self.kind in (Expected.CAUSE, Expected.REASON) else frozenset[str]()
-        own_tell = own[:, [one not in of_kind for one in constraints.all]]
+        own_tell = own[:, [one not in _OF_CAUSE for one in constraints.all]]
         self.has_kind &= own_tell.any(axis=1) | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
@@ -683,7 +644,8 @@ class _Pool:
         alone = {number for number, times in Counter(each for own in in_range for each in own).items() if times == 1}
         self.in_range = [own & alone for own in in_range]
         self.has = _met(constraints.all, said) | np.array(self.replies)[:, None]
-        inside = [[one in own for one in constraints.all] for own in self.in_range]
+        beside = [own.union(self._subject_before(at)) for at, own in enumerate(self.in_range)]
+        inside = [[one in own for one in constraints.all] for own in beside]
         self.has |= np.array(inside, bool).reshape(self.has.shape)
         is_name = self._are_names(constraints)
         self.has_names, self.is_named = any(is_name), [bool(row.all()) for row in self.has[:, is_name]]
@@ -796,14 +758,26 @@ class _Pool:
         if self._with_subject(first, text := body_of(self.evidence[first])) != text:
             before = [at for at, one in enumerate(self.evidence) if is_before(one, self.evidence[first])]
             places += [at for at in before if at not in places]
+        if items := self._items_beside(first):
+            return tuple(items)
         while self.is_plural and len(places) < most:
             close = [at for at in best if self.scores[at] >= _CLOSE_COVER * self.scores[first]]
             free = [at for at in close if at not in places and not self._repeats(at, places)]
+            free = [at for at in free if not self.is_row[at] or bool((self.has[at] >= self.has[first]).all())]
             free = [at for at in free if self.may_join or not self.is_foreign[at] or not self.is_named[first]]
             if not free:
                 break
             places.append(free[0])
         return tuple(places)
+
+    def _items_beside(self, at: int) -> list[int]:
+        """The items of a list in their order, if what is asked stands in their lead-in or heading alone; else empty."""
+        asks = self.is_plural or _CONTENTS.match(self.question) is not None
+        lead = _lead_of(self.evidence[at], constraints_of(self.question)) if asks and not self.is_row[at] else ""
+        same = [one for one, source in enumerate(self.sources) if lead and source == self.sources[at]]
+        texts = {one: self.evidence[one].text for one in same}
+        items = [one for one, text in texts.items() if text.startswith(f"{lead}: ") and not text.endswith(".")]
+        return sorted(items, key=lambda one: self.evidence[one].start)
 
     def selection(self, places: tuple[int, ...], constraints: Constraints) -> Chosen:
         """What a chain of pieces leaves unmet, and whether it has what is asked."""
@@ -854,7 +828,8 @@ class _Pool:
         excused |= {*constraints.all} if self.replies[at] else set[str]()
         excused |= {_measured_noun(self.question, body, constraints) or ""}
         excused |= {name for name in constraints.names if is_within([name], body)}
-        excused |= {*self._bare_compounds(at), *self.in_range[at]}
+        excused |= {*self._bare_compounds(at), *self.in_range[at], *self._subject_before(at)}
+        excused |= _OFFERS if ticked(self.question, body) else set[str]()
         extents = [word for word in constraints.words if f"how {word} " in self.question.lower()]  # "loud" of a noise
         excused |= {word for word in extents if not {*measured_by(word)}.isdisjoint(words(body))}
         rest = [word for word in constraints.telling if word not in excused and not statement(body).has(word)]
@@ -869,6 +844,14 @@ class _Pool:
         if len(rest) == 1 and is_labelled and is_sure:
             excused |= {*rest}
         return excused
+
+    def _subject_before(self, at: int) -> list[str]:
+        """The words of the question in the common noun with which the sentence before begins, if a pronoun refers to it."""
+        if not _REFERS_BACK.match(body_of(self.evidence[at])):
+            return []
+        last = next((body_of(one) for one in self.evidence if is_before(one, self.evidence[at])), "")
+        noun = _FIRST_NOUN.match(last)
+        return [word for word in content_words(self.question) if noun and statement(noun[1]).has(word)]
 
     def _bare_compounds(self, at: int) -> Iterator[str]:
         """The first words of compounds of the question of which a piece has only the second, after an article."""
@@ -923,7 +906,8 @@ class _Pool:
 
     def _repeats(self, at: int, places: Sequence[int]) -> bool:
         words = self.said[at]
-        return any(len(words & self.said[one]) >= _SAME * min(len(words), len(self.said[one])) for one in places)
+        share = 1.0 if self.is_row[at] else _SAME  # rows are alike
+        return any(len(words & self.said[one]) >= share * min(len(words), len(self.said[one])) for one in places)
 
     def _are_connected(self, one: int, other: int) -> bool:
         return self.sources[one] == self.sources[other] or self._leads(one, other) or self._leads(other, one)
@@ -947,6 +931,14 @@ def _shares(met: NDArray[np.bool_], telling: NDArray[np.float64]) -> NDArray[np.
     """The weight of each constraint: its rarity among the pieces, times how much it tells; together 1."""
     idf = rarity(met) * telling
     return idf / idf.sum() if len(idf) else idf
+
+
+def _lead_of(piece: Evidence, constraints: Constraints) -> str:
+    """The lead-in or heading before an item of a list, if it has what is asked and the item has not; else empty."""
+    lead, colon, rest = piece.text.rpartition(": ")
+    own, around = statement(rest), statement(" ".join((lead.removeprefix(piece.source.title), *piece.headings[-1:])))
+    is_apart = colon and not rest.endswith(".") and not any(map(own.has, constraints.words))
+    return lead if is_apart and any(map(around.has, constraints.telling or constraints.words)) else ""
 
 
 def _is_fragment(text: str, constraints: Constraints) -> bool:
@@ -1048,7 +1040,7 @@ def _extracted(
     answer = joined(question, [pieces])
     if is_yes_no(question):
         near = [piece for piece, cosine in zip(about, close, strict=True) if cosine >= least]
-        if decided := _decided(question, pieces, near, uncovered=selection.uncovered):
+        if decided := _decided(question, pieces, near, about=about, uncovered=selection.uncovered):
             return decided
         selection = selection._replace(has_kind=False)
     is_far = bool(known) and max(known) < _FAR
@@ -1098,11 +1090,16 @@ def _reason(question: str, selection: Chosen) -> str:
 
 
 def _decided(
-    question: str, pieces: Sequence[Evidence], near: Sequence[Evidence], *, uncovered: tuple[str, ...]
+    question: str,
+    pieces: Sequence[Evidence],
+    near: Sequence[Evidence],
+    *,
+    about: Sequence[Evidence],
+    uncovered: tuple[str, ...],
 ) -> Answer | None:
     """The answer to a question of yes or no by a piece close to it, those of the answer first; None if none decides."""
     ordered = [piece for piece in pieces if piece in near] + [piece for piece in near if piece not in pieces]
-    said = verdict(question, ordered)
+    said = verdict(question, ordered, beside=about)
     if said is None:
         return None
     deciding = ordered[said.at]
@@ -1135,6 +1132,7 @@ def _is_other(question: str, piece: Evidence) -> bool:
         )
         or takes_out(question, body, places=places_of(piece), constraints=constraints._replace(words=()))
         or is_doubted(question, piece.text)
+        or ticked(question, body) is False
         or has_opposite(question, body)
         or meets_bound(question, piece, around=places_of(piece)) is False
         or (not is_adverse and is_unreal(question, body, constraints=constraints))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from hlgraph.answer.constraints import (
     DAYS,
+    IN_MONEY,
     LISTS,
     Constraints,
     Statements,
@@ -71,6 +72,7 @@ _NEEDED = re.compile(r"(?:do|does) (?:[\w’'-]+ ){1,4}?(?:need|require) (.*)", 
 _GOES_WITHOUT = re.compile(
     r"\b(?:works?|runs?|used|possible|done|opens?|starts?|goes|go) (?:[a-z]+ ){0,2}?(without [^,.;]*)"
 )
+_IS_PART = re.compile(r"\b(?:is|are) (?:also )?(?:not )?(?:included|supplied|provided|covered)\b")
 _PERMISSION = re.compile(r"(?:can|could|may)\b|.*\b(?:allowed|permitted)\b", re.IGNORECASE)
 _AND = re.compile(r",? and (?=[a-z]+ )|; ")
 _CONDITION = re.compile(r"\b(?:without|unless)\b", re.IGNORECASE)
@@ -300,7 +302,7 @@ class Verdict(NamedTuple):
     at: int
 
 
-def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
+def verdict(question: str, evidence: Sequence[Evidence], *, beside: Sequence[Evidence] = ()) -> Verdict | None:
     """The first piece of evidence that affirms or denies what a question asks; None if none does.
 
     A piece affirms if it meets every constraint, without a reserve ("may", "except", "until") that the question lacks, and
@@ -315,6 +317,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
     ----------
     question : a question of yes or no
     evidence : best first
+    beside : pieces among which those of the same sections are; empty (default): the evidence
     """
     whole = _NOT.sub("", question, count=1)
     for at, own in enumerate(evidence):
@@ -325,6 +328,7 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
             for word in of_source(own, evidence, constraints=constraints_of(whole))
             if not statement(own.text).has(word)  # as a heading has it that asks
         ]
+        about += map(re.escape, _whole_of(own, beside or evidence, constraints=constraints_of(whole)))
         question = re.sub(rf"\b(?:{'|'.join(about)})\b", "", whole, flags=re.IGNORECASE) if about else whole
         asked = question_of(own, evidence)
         piece = own if asked in own.text else replace(own, text=f"{asked} {body_of(own)}")
@@ -342,6 +346,14 @@ def verdict(question: str, evidence: Sequence[Evidence]) -> Verdict | None:
         if is_affirmed is not None:
             return Verdict(is_affirmed, at)
     return None
+
+
+def _whole_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> list[str]:
+    """The first word of a question of which a text has a part: "the flat" of "A parking space is not included"."""
+    subjects = constraints.telling[:1] if _IS_PART.search(body_of(piece)) else []
+    place = (piece.source.id, piece.headings)
+    said = Statements(body_of(one) for one in evidence if (one.source.id, one.headings) == place and one is not piece)
+    return [word for word in subjects if said.has(word) and not statement(piece.text).has(word)]
 
 
 def of_source(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> set[str]:
@@ -363,11 +375,10 @@ def _is_without(question: str, piece: Evidence, around: Sequence[str]) -> bool:
 
     So does "works without a network" for "Do I need a network?".
     """
-    asked, lacked = _WITH.search(question), _GOES_WITHOUT.search(piece.text)
+    asked, needed, lacked = _WITH.search(question), _NEEDED.match(question), _GOES_WITHOUT.search(piece.text)
     opposite = asked is not None and re.search(rf"\bwithout (?:\w+ )?{re.escape(asked[1])}\b", piece.text) is not None
-    if needed := _NEEDED.match(question):
-        own = statement(lacked[1]) if lacked and not denies(_WITHOUT.sub("", piece.text)) else None
-        opposite = own is not None and any(map(own.has, constraints_of(needed[1]).telling[:1]))
+    if needed and lacked and not denies(_WITHOUT.sub("", piece.text)):
+        opposite = any(map(statement(lacked[1]).has, constraints_of(needed[1]).telling[:1]))
     is_met = not Statements([piece.text], places=around).unmet(constraints_of(question))
     return opposite and is_met and not denies(question)
 
@@ -486,17 +497,31 @@ _TICKS = dict.fromkeys(word_set("yes true ✓ ✔ ☒"), True) | dict.fromkeys(w
 
 def _ticked(question: str, piece: Evidence, around: Sequence[str]) -> bool | None:
     """What a row says under the label that a question asks for: "admin: false" for "Is Otto an admin?"; None if nothing."""
-    asked, row = statement(question), body_of(piece)
+    row = body_of(piece)
     alone = fold(row.rpartition(": ")[2])
     if not (is_row(row) or alone in _TICKS) or Statements([piece.text], places=around).unmet(constraints_of(question)):
         return None
-    if not is_row(row):
-        return _TICKS[alone] is not denies(question)
-    for cell in row.split("; "):
-        label, _, value = cell.partition(": ")
-        if fold(value) in _TICKS and (own := content_words(label)) and all(map(asked.has, own)):
-            return _TICKS[fold(value)] is not denies(question)
-    return None
+    return ticked(question, row) if is_row(row) else _TICKS[alone] is not denies(question)
+
+
+def ticked(question: str, row: str) -> bool | None:
+    """Whether a row says yes under a label that a question has: "Breakfast: no" for "Which hotels offer breakfast?".
+
+    Parameters
+    ----------
+    question : text of the question
+    row : text of a row, without its title and heading in front
+
+    Returns
+    -------
+    bool | None
+        None if it says neither yes nor no.
+    """
+    asked = statement(question)
+    cells = (cell.partition(": ")[::2] for cell in row.split("; ")) if is_row(row) else ()
+    ticks = ((content_words(label), _TICKS[fold(value)]) for label, value in cells if fold(value) in _TICKS)
+    own = next((tick for label, tick in ticks if label and all(map(asked.has, label))), None)
+    return None if own is None else own is not denies(question)
 
 
 _LIGHT_VERBS = word_set("taken given kept gone put end ends begin begins")  # of a question of yes or no they tell much
@@ -1048,7 +1073,11 @@ def _size(text: str, wanted: Sequence[str]) -> _Value | None:
     """The quantity that a text states of one of some words: in the cell of a row that they label, or beside the word."""
     if is_row(text):
         cells = (cell.partition(": ") for cell in text.split("; "))
-        of = (_amounts(cell) for label, _, cell in cells if any(map(Statements([label]).has, wanted)))
+        of = (
+            _amounts(cell)
+            for label, _, cell in cells
+            if any(map(Statements([label]).has, wanted)) or ("price" in wanted and IN_MONEY.search(label))
+        )
         return next((amounts[0][2] for amounts in of if len(amounts) == 1), None)
     amounts = _amounts(text)
     places = [*re.finditer(r"[^\W\d_]+", text)] if amounts else []

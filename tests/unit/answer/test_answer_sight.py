@@ -188,10 +188,44 @@ def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *
         ("Why should I not swim in the river?", "Swimming in the river is dangerous because of the current.", True),
         ("Why should I not swim in the river?", "Swimming in the river is cheap because it is free.", False),
         ("What causes rust?", "Rust comes with salt and rain.", True),
+        ("How do I switch off the lamp?", "To disable the lamp, hold the key.", True),
+        ("Who is in charge of the keys?", "Ada Falk is responsible for the keys.", True),
+        ("Who is in charge of the keys?", "Ada Falk has lost the keys.", False),
+        ("How much holiday do employees get?", "Employees have a budget of 1,500 euros.", False),
+        ("How much rent do tenants pay?", "Tenants pay 980 euros.", True),
+        ("By what time must I collect the dog?", "If you do not collect the dog within an hour, we call you.", False),
     ],
 )
 def test_phrases_versions_and_labels_with_units(question: str, text: str, *, is_supported: bool) -> None:
     assert extractive_answer(question, _of(text), refuse=False).is_supported is is_supported
+
+
+_BOX = """The guide describes the kettle.
+Its weight is 2 kg.
+In the box: Kettle
+In the box: Power base
+In the box: Filter"""
+_HOTELS = """Hotel: Harbour Inn; Rooms: 22; Double room (crowns): 150; Breakfast: yes
+Hotel: Pension Lind; Rooms: 9; Double room (crowns): 110; Breakfast: no
+Hotel: Hotel Gav; Rooms: 48; Double room (crowns): 190; Breakfast: yes"""
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "said"),
+    [
+        ("What is in the box?", _BOX, ["In the box: Kettle", "In the box: Power base", "In the box: Filter"]),
+        ("Which hotels offer breakfast?", _HOTELS, ["Harbour Inn", "Hotel Gav"]),
+        ("Which hotels offer a sauna?", _HOTELS, []),
+        ("Which is dearer, Hotel Gav or Harbour Inn?", _HOTELS, ["Hotel Gav, 190; Harbour Inn, 150"]),
+        ("What is the weight of the guide?", _BOX, ["Its weight is 2 kg."]),
+        ("What is the weight of the manual?", _BOX, []),
+    ],
+)
+def test_lists_and_rows_are_answers_as_a_whole(question: str, texts: str, said: list[str]) -> None:
+    answer = extractive_answer(question, _of(texts), refuse=False)
+    assert answer.is_supported is bool(said)
+    assert all(each in answer.text for each in said)
+    assert not said or "Lind" not in answer.text
 
 
 def test_a_limit_of_age_denies_nothing_of_those_beyond_it() -> None:
