@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import chain, takewhile
+from itertools import chain
 from typing import NamedTuple
 
 from hlgraph.algorithms.calibration import usual_cosine
@@ -873,8 +873,12 @@ def has_noun_that_acts(question: str, text: str) -> bool:
     if asked is None or asked[1] in _BE or asked[1] in _AUXILIARY.split("|"):
         return False
     after = (match[1].split() for match in _NOUN_ACTS.finditer(text))
-    nouns = (takewhile(_may_stand_before, rest) for head, *rest in after if not statement(question).has(head))
-    return any(_is_form(word, asked[1]) for rest in nouns for word in rest)
+    of = statement(question)
+    for head, *rest in after:
+        at = next((at for at, word in enumerate(rest) if _is_form(word, asked[1])), -1)
+        if at >= 0 and all(map(_may_stand_before, rest[:at])) and not any(map(of.has, (head, *rest[:at]))):
+            return True
+    return False
 
 
 def _may_stand_before(word: str) -> bool:
