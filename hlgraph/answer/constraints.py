@@ -90,6 +90,7 @@ _LIFE_PLACES = tuple(
     (
         re.compile(
             rf"{where}\b(?=.* [^\W\d_a-z]).*\b(?:{asked})(?: in)?(?: \d{{4}})?\W*$|{_PLACE_ASKED}.*\b(?:{noun})\b"
+            rf"|\b[Pp]lace of {noun}\b"
         ),
         re.compile(
             rf"\b(?i:{said})\b[^.;()–]{{0,90}}?(?:{at_place})|{others}"
@@ -720,6 +721,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
     - "It [Solis 2] was made" for "When was the Solis 1 made?", "Ada was born" for "Where was Ben born?".
     - "work in the office" for "work from home".
     - "Parking costs 3 euros" for "What does the trip cost?".
+    - "Ada Falk was born in Sarn" for "Where was Ada Falk's father born?".
 
     Parameters
     ----------
@@ -736,6 +738,7 @@ def is_misplaced(question: str, text: str, *, constraints: Constraints, places: 
         or _has_no_agent(question, text)
         or _is_another_role(question, text)
         or _is_of_another_thing(question, text)
+        or _is_of_their_kin(question, text)
         or _is_of_another_clause(text, constraints)
         or (not constraints.is_english and _is_misplaced_elsewhere(question, text, constraints))
         or _is_of_another(question, text, constraints, places)
@@ -879,6 +882,20 @@ def has_noun_that_acts(question: str, text: str) -> bool:
         if at >= 0 and all(map(_may_stand_before, rest[:at])) and not any(map(of.has, (head, *rest[:at]))):
             return True
     return False
+
+
+_KIN = "|".join(LISTS["kin"])
+_OF_KIN = re.compile(rf"({_NAMED})['’]s? (?:[a-z-]+ )?(?:{_KIN})\b|\b(?:{_KIN}) of (?:the )?(?:[a-z]+ )?({_NAMED})")
+_OF_LIFE = re.compile(r"(?:What|When|Where|Which|In) .*\b(?:nationality|born|birth|die|death|buried|burial|graduate)\b")
+_HIS_KIN = re.compile(rf"\b(?:[Hh]is|[Hh]er|[Tt]heir|[Ww]hose) (?:[a-z-]+ )?(?:{_KIN})\b")
+
+
+def _is_of_their_kin(question: str, text: str) -> bool:
+    """Whether a question is about the life of a relative, and a text about the one whose relative it is: "Ada Falk was born"."""
+    asked = _OF_KIN.search(question) if _OF_LIFE.match(question) else None
+    name = (asked[1] or asked[2] if asked else "").removeprefix("the ")
+    begins = bool(name) and re.match(rf"(?:\w+ \[)?{re.escape(name)}\b(?!['’]s)", text, re.IGNORECASE) is not None
+    return begins and _HIS_KIN.search(text) is None
 
 
 def _may_stand_before(word: str) -> bool:
