@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -279,9 +280,11 @@ def _telling(
     else:
         fit = fitted(evidence, tokens)
         fitting = [evidence[at] for at in fit.places]
-        answer = extractive_answer(question, fitting, calibration=calibration, refuse=least != 0, embedder=embedder)
-        answer = _without_number(replace(answer, left_out=fit.left_out), table)
-        answer = _of_someone(answer, fitting)
+        answering_by = partial(
+            extractive_answer, question, calibration=calibration, refuse=least != 0, embedder=embedder
+        )
+        answer = replace(_of_someone(answering_by(fitting), fitting, answering_by), left_out=fit.left_out)
+        answer = _without_number(answer, table)
     return answer
 
 
@@ -295,10 +298,14 @@ def _without_number(answer: Answer, reason: Answer | str) -> Answer:
     return replace(answer, text=f"{answer.text} No number over the table: {reason}.", is_supported=False)
 
 
-def _of_someone(answer: Answer, evidence: Sequence[Evidence]) -> Answer:
-    """An answer that says that its question does not say who "he" is; unsupported, if the evidence has more than one source."""
+def _of_someone(
+    answer: Answer, evidence: Sequence[Evidence], answering_by: Callable[[Sequence[Evidence]], Answer]
+) -> Answer:
+    """An answer that says that its question does not say who "he" is; unsupported, if other sources support one, too."""
     pronoun = unbound(answer.question) if answer.is_supported else None
-    if pronoun is None or len({piece.source.id for piece in evidence}) < 2:
+    cited = {citation.evidence.source.id for citation in answer.citations}
+    others = [piece for piece in evidence if piece.source.id not in cited] if pronoun else []
+    if pronoun is None or not answering_by(others).is_supported:
         return answer
     reason = f"The question does not say {'what' if pronoun[0].lower().startswith('it') else 'who'} *{pronoun[0]}* is."
     return replace(answer, text=f"{reason} {answer.text}", is_supported=False, reason=reason)

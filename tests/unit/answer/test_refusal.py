@@ -14,7 +14,7 @@ from hlgraph.answer.constraints import in_conversation, unbound
 from hlgraph.answer.extractive import NOT_FOUND
 from hlgraph.answer.verify import LEAST_SUPPORT, is_missing, support
 from hlgraph.errors import InputError
-from hlgraph.records import Evidence, Source
+from hlgraph.records import Document, Evidence, Source
 from hlgraph.testing.chat import ScriptedChat
 from hlgraph.testing.corpus import DOCUMENTS
 from hlgraph.testing.embedder import WordEmbedder
@@ -126,17 +126,16 @@ def test_a_pronoun_is_unbound_if_its_question_names_nothing_that_it_may_mean(que
     assert (match[0] if match else "") == pronoun
 
 
-def test_a_question_that_does_not_say_who_it_asks_about_is_not_answered_by_one_of_several_sources(
-    tmp_path: Path,
-) -> None:
+def test_a_question_that_does_not_say_who_it_asks_about_is_not_answered_by_one_of_two(tmp_path: Path) -> None:
     question = "Where was she born?"
     with hlgraph.connect(f"hlgraph://{tmp_path}/s", embedder=WordEmbedder()) as graph:
         graph.ingest(DOCUMENTS)
+        only = graph.answer(question)
+        assert (only.is_supported, only.text) == (True, "Mara Quill was born in Tessing. [1]")
+        graph.ingest([Document("doc:painter", "Ada Roe was born in Sarn.", "Ada Roe")])
         answer = graph.answer(question)
         assert (answer.is_supported, answer.reason) == (False, "The question does not say who *she* is.")
-        assert answer.text == f"{answer.reason} Mara Quill was born in Tessing. [1]"
-        only = graph.answer(question, where='category = "person" and year = 1889')
-        assert (only.is_supported, only.text) == (True, "Mara Quill was born in Tessing. [1]")
+        assert answer.text in (f"{answer.reason} {text}" for text in (only.text, "Ada Roe was born in Sarn. [1]"))
 
 
 BRIDGE = [("user", "Who designed the Halfmoon Bridge?"), ("assistant", "Jonas Querl designed the Halfmoon Bridge. [1]")]
