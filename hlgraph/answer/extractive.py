@@ -1114,6 +1114,8 @@ _AT_MOST = re.compile(
 )
 _WHY_NOT = re.compile(r"why\b.*(?:\bnot\b|n['’]t\b)", re.IGNORECASE)
 _ADVERSE = re.compile(rf"\b(?:{'|'.join(LISTS['adverse'])})\b", re.IGNORECASE)  # "dangerous" for "why not"
+_BECAUSE = re.compile(r"\b(?:because|since|as)\b", re.IGNORECASE)
+_WHY_PAST = re.compile(r"why (?:was|were|did|had)", re.IGNORECASE)
 _ANOTHER_ASKED = re.compile(r"\b(?:an)?other|different|second|third|further|more|also|else\b", re.IGNORECASE)
 
 
@@ -1121,7 +1123,7 @@ def _is_other(question: str, piece: Evidence) -> bool:
     """Whether a piece says something else than what is asked with the same words."""
     body, constraints = body_of(piece), constraints_of(question)
     is_none = _HOW_MANY.search(question) is not None and counted(question, body) == "none"
-    is_adverse = _WHY_NOT.match(question) is not None and _ADVERSE.search(body) is not None
+    is_adverse = _WHY_NOT.match(question) is not None and _is_adverse(question, body, constraints)
     return (
         (_ANOTHER.match(body) is not None and _ANOTHER_ASKED.search(question) is None)
         or (body.endswith("?") and not is_yes_no(question))
@@ -1153,6 +1155,16 @@ def _is_of_another_year(text: str, constraints: Constraints) -> bool:
     labels = [cell.partition(": ")[0] for cell in text.split("; ")]
     named = [label for label in labels if any(map(statement(label).has, constraints.words))]
     return bool(named) and all(re.search(_A_YEAR, label) and years.isdisjoint(words(label)) for label in named)
+
+
+def _is_adverse(question: str, text: str, constraints: Constraints) -> bool:
+    """Whether a text says what hinders what is asked, before its cause: not "married because he was too rich"."""
+    claim = _BECAUSE.split(text, maxsplit=1)[0]
+    hinders = _ADVERSE.search(claim)
+    if hinders is None or any(map(statement(hinders[0]).has, constraints.telling)):
+        return False
+    done = statement(claim[: hinders.start()])  # "was built to avoid floods"
+    return _WHY_PAST.match(question) is None or not any(map(done.has, constraints.telling[-1:]))
 
 
 def _is_denied(question: str, text: str) -> bool:

@@ -561,6 +561,8 @@ BOUNDS = [
     ("Does the J2 cost more than 200 EUR?", "model: J2; power (W): 1100; price (EUR): 249", "Yes"),
     ("Is the museum open on Mondays?", "The museum: Day: Monday; Hours: closed", "No"),
     ("Do I need a network to use the tool?", "The tool works without a network.", "No"),
+    ("Do I need a key to open the door?", "The door opens without a sound with a key.", ""),
+    ("Is the pool indoors?", "The pool has seats outside.", ""),
     ("Do I need a ticket for the tram?", "Whoever rides on the tram without a ticket pays 60 euros.", ""),
     ("Does the stove come with a cartridge?", "A cartridge is not included with the stove.", "No"),
     ("Will the town get a new pool?", "The town council voted by six to two against a new pool.", ""),
