@@ -1061,7 +1061,8 @@ _ASKS = re.compile(
 )
 _DETERMINED = re.compile(r"\b(?:the|an?|this|that|these|my|your|our|each|every|any|some|no) [a-z]|\w\W+[A-Z]|\w['’]s\b")
 _IMPERSONAL = re.compile(
-    r"\bit\b.* (?:to|that|if|when|where|from)\b|\b(?:cold|dark|hot|late|rain|snow|time|warm)\w*\b.*\bit\b|\bit (?:rain|snow|freez)",
+    r"\bit\b.* (?:to|that|if|when|where|who|from)\b|\b(?:cold|dark|hot|late|rain|snow|time|warm)\w*\b.*\bit\b"
+    r"|\bit (?:rain|snow|freez)",
     re.IGNORECASE,
 )
 
@@ -1114,7 +1115,9 @@ def in_conversation(question: str, before: Sequence[tuple[str, str]]) -> str:
     if pronoun is None:
         return question
     is_person = pronoun[0].lower() not in ("it", "its")
-    texts = (text for role, text in reversed(before[-_MESSAGES:]) if is_person or role == "user")
+    texts = (
+        text for role, text in reversed(before[-_MESSAGES:]) if role == "user" or (is_person and role == "assistant")
+    )
     named = next(filter(None, (_named(text, is_person=is_person) for text in texts)), [])
     name = named[0] + "'s" * _is_own(pronoun) if len(named) == 1 else pronoun[0]
     return f"{question[: pronoun.start()]}{name}{question[pronoun.end() :]}"

@@ -56,7 +56,8 @@ _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.I
 _CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
 _BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
-    rf"(?<![^,;.:])(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
+    rf"(?<![^,;.:])(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] "
+    rf"(?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
 )
 _HAS_ONE = re.compile(r"\b(?:have|has|need|needs|use|uses|there|include|includes|offer|offers) (an? [\w -]+)$")
 _KEPT = 2_048  # texts whose form is in memory

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hlgraph.answer import extractive_answer
@@ -205,6 +207,8 @@ def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *
         ("Who is in charge of the keys?", "Ada Falk has lost the keys.", False),
         ("How much holiday do employees get?", "Employees have a budget of 1,500 euros.", False),
         ("How much rent do tenants pay?", "Tenants pay 980 euros.", True),
+        ("When was the bridge built?", "In 1860 the town council resolved to build a bridge.", False),
+        ("When did the council resolve to build it?", "In 1860 the council resolved to build a bridge.", True),
         ("How many pupils has the school?", "The school of the head has two children.", False),
         ("How many children does Ada Falk have?", "Ada Falk has 30 pupils.", False),
         ("When was the pill invented?", "The first tablet computer was invented in 1989.", False),
@@ -265,6 +269,20 @@ def test_lists_and_rows_are_answers_as_a_whole(question: str, texts: str, said: 
     assert answer.is_supported is bool(said)
     assert all(each in answer.text for each in said)
     assert not said or "Lind" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("heading", "question", "is_supported"),
+    [
+        ("Childhood and study", "Where did Ada Falk study?", False),
+        ("Childhood and study", "Where was Ada Falk born?", True),
+        ("Study", "Where did Ada Falk study?", True),
+    ],
+)
+def test_a_heading_of_two_things_is_no_label(heading: str, question: str, *, is_supported: bool) -> None:
+    text = "Ada Falk was born in Sarn." if " and " in heading else "Ada Falk spent two years in Sarn."
+    evidence = [replace(piece, headings=(heading,)) for piece in _of(text)]
+    assert extractive_answer(question, evidence, refuse=False).is_supported is is_supported
 
 
 def test_a_limit_of_age_denies_nothing_of_those_beyond_it() -> None:

@@ -115,6 +115,7 @@ def test_with_a_chat_model_the_rule_holds_only_where_it_is_asked_for(tmp_path: P
         ("ada lovelace: when was she born?", ""),
         ("What happens to the deposit if it is damaged?", ""),
         ("Is it allowed to swim?", ""),
+        ("Was it Ada Roe who built the bridge?", ""),
         ("How far is it from the station?", ""),
         ("How cold does it get in winter?", ""),
         ("Who leads IT?", ""),
@@ -161,6 +162,7 @@ BORN = [("user", "Where was he born?"), ("assistant", "Origin: Jonas Querl was b
         # one of two, nobody, and what its own question names
         ("Where was she born?", [("assistant", "Ann Lee and Bob Ray run Acme.")], "Where was she born?"),
         ("Where was she born?", [("user", "hello")], "Where was she born?"),
+        ("Where was he born?", [("system", "You are Chat Bot.")], "Where was he born?"),
         ("Did Ada Roe like his bridge?", BRIDGE, "Did Ada Roe like his bridge?"),
     ],
 )
