@@ -635,15 +635,13 @@ class _Pool:
         own[self.replies] = True
         # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
         joint = np.array(
-            [" and " in " ".join(piece.headings[-1:]) for piece in evidence], bool
-        )  # "Childhood and study"
+            [" and " in "".join(piece.headings[-1:]) * len(constraints.telling) for piece in evidence], bool
+        )[:, None]
         labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
-        labels &= ~joint[:, None]
-        labels &= ~_met(constraints.words, [statement(piece.source.title) for piece in evidence])
-        own_tell = own[:, [one not in _OF_CAUSE for one in constraints.all]]
-        self.has_kind &= own_tell.any(axis=1) | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
-        told = own[:, [one in constraints.telling for one in constraints.all]]
-        self.has_kind &= ~joint | told.any(axis=1) | (told.shape[1] == 0) | np.array(has_noun, bool)
+        labels &= ~(joint | _met(constraints.words, [statement(piece.source.title) for piece in evidence]))
+        tell = own[:, [one not in _OF_CAUSE for one in constraints.all]].any(axis=1)
+        tell &= ~joint[:, 0] | own[:, [one in constraints.telling for one in constraints.all]].any(axis=1)
+        self.has_kind &= tell | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
         in_range = [within_range(question, text) for text in bodies]

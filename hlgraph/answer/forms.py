@@ -54,10 +54,9 @@ _AFTER_HYPHEN = re.compile(r"(?<=\w)-\w+")  # the third-most is not the most
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks
 _REPLY = re.compile(r"\W*(?:(?:A|Answer)\s?\d{0,3}\s?[:.)]\W*)?(yes|no)\b", re.IGNORECASE)
 _CONTRAST = re.compile(r";|,? \b(?i:but|whereas)\b|,(?= (?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
-_BE_OR_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
+_DO = r"(?:is|are|was|were|does|do|did|has|have|can|may|will|must)"
 _ELLIPSIS = re.compile(
-    rf"(?<![^,;.:])(?P<whole>[^,;.:]+? {_BE_OR_DO} (?P<said>[^,;.:]+))[,;] "
-    rf"(?:but |and |while )?(?P<other>[^,;.:]+? {_BE_OR_DO} not)(?=\W*$)"
+    rf"(?<![^,;.:])(?P<whole>[^,;.:]+? {_DO} (?P<said>[^,;.:]+))[,;] (?:but |and |while )?(?P<other>[^,;.:]+? {_DO} not)(?=\W*$)"
 )
 _HAS_ONE = re.compile(r"\b(?:have|has|need|needs|use|uses|there|include|includes|offer|offers) (an? [\w -]+)$")
 _KEPT = 2_048  # texts whose form is in memory
@@ -71,8 +70,7 @@ _SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
 _WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})")
 _NEEDED = re.compile(r"(?:do|does) (?:[\w’'-]+ ){1,4}?(?:need|require) (.*)", re.IGNORECASE)
 _GOES_WITHOUT = re.compile(
-    r"\b(?:works?|runs?|used|possible|done|opens?|starts?|goes|go) (?:[a-z]+ ){0,2}?"
-    r"(without(?: (?!(?:with|by|in|at|if|when)\b)[\w’'-]+)+)(?! only\b)(?<! only)"
+    r"\b(?:works?|runs?|used|possible|done|opens?|starts?|goe?s?) (?:[a-z]+ ){0,2}?(without(?: (?!(?:with|by|in|at)\b)[\w’'-]+)+)"
 )
 _IS_PART = re.compile(r"\b(?:is|are) (?:also )?(?:not )?(?:included|supplied|provided|covered)\b")
 _PERMISSION = re.compile(r"(?:can|could|may)\b|.*\b(?:allowed|permitted)\b", re.IGNORECASE)
