@@ -634,9 +634,9 @@ class _Pool:
         own = _met(constraints.all, [statement(text) for text in bodies])
         own[self.replies] = True
         # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
-        joint = np.array(
-            [" and " in "".join(piece.headings[-1:]) * len(constraints.telling) for piece in evidence], bool
-        )[:, None]
+        joint = np.array([" and " in "".join(one.headings[-1:]) * len(constraints.telling) for one in evidence])[
+            :, None
+        ]
         labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
         labels &= ~(joint | _met(constraints.words, [statement(piece.source.title) for piece in evidence]))
         tell = own[:, [one not in _OF_CAUSE for one in constraints.all]].any(axis=1)
