@@ -634,13 +634,11 @@ class _Pool:
         own = _met(constraints.all, [statement(text) for text in bodies])
         own[self.replies] = True
         # The title alone asserts nothing; a heading may be the label of what is below it, as in "Guarantee: Three years".
-        joint = np.array([" and " in "".join(one.headings[-1:]) * len(constraints.telling) for one in evidence])[
-            :, None
-        ]
+        joint = np.array([" and " in "".join(one.headings[-1:]) * len(constraints.telling) for one in evidence], bool)
         labels = _met(constraints.words, [statement(" ".join(piece.headings[-1:])) for piece in evidence])
-        labels &= ~(joint | _met(constraints.words, [statement(piece.source.title) for piece in evidence]))
+        labels &= ~(joint[:, None] | _met(constraints.words, [statement(piece.source.title) for piece in evidence]))
         tell = own[:, [one not in _OF_CAUSE for one in constraints.all]].any(axis=1)
-        tell &= ~joint[:, 0] | own[:, [one in constraints.telling for one in constraints.all]].any(axis=1)
+        tell &= ~joint | own[:, [one in constraints.telling for one in constraints.all]].any(axis=1)
         self.has_kind &= tell | labels.any(axis=1) | np.array(has_noun, bool) | (not constraints.all)
         self.around = [context_of(piece, evidence, constraints=constraints) for piece in evidence]
         said = [statement(piece.text, *places) for piece, places in zip(evidence, self.around, strict=True)]
