@@ -54,7 +54,9 @@ def word_set(text: str) -> frozenset[str]:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """A character that no store can hold: NUL, or half of a surrogate pair."""
 
-ITEM = re.compile(r"(?:[-+•·‣◦▪–✅-❌]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
+ITEM = re.compile(
+    r"(?:[-+•·‣◦▪–✅✓-✘❌❎]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s"
+)
 """The mark of a list item at the beginning of a line."""
 LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
 """A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
@@ -940,6 +942,8 @@ def _joined(lines: str) -> str:
 
 def _marker_kind(mark: str, last: str = "") -> str:
     """The kind of the mark of an item: "i" of a Roman numeral, unless ``last``, the mark before, is the letter before it."""
+    if mark[0] in "✅✓✔✕✖✗✘❌❎":
+        return "✓"  # ticks and crosses stand in one list
     bare = mark.strip("().")
     is_letter = len(bare) == 1 and last.strip("().") == chr(ord(bare) - 1)
     kind = "1" if bare[:1].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"

@@ -898,6 +898,7 @@ _END_OF_SECTION = re.compile(
     r"(?:(?:grand|net|overall|sub)[ -]?)?total\b|(?:zwischen|gesamt|end)?summe\b", re.IGNORECASE
 )
 _SUM_OF_ALL = re.compile(r"(?:grand|overall)[ -]|gesamt", re.IGNORECASE)
+_SUM_OF_PART = re.compile("sub|zwischen", re.IGNORECASE)
 
 
 def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int, Cell]]:
@@ -1063,13 +1064,17 @@ def are_units(table: Sequence[Sequence[Cell]]) -> bool:
         name, *cells = columns.pop(0)
         if is_datum(name) or not all(map(is_datum, cells)):
             return False
-    are_short = all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
+    are_short = all(_SHORT_UNIT.fullmatch(cell.text) and not _NO_UNIT.fullmatch(cell.text) for cell, *_ in columns)
     data = [[cell for cell in column[1:] if cell.text] for column in columns]
     is_whole = all(column and all(map(is_datum, column)) for column in data)
     return len(columns) > 1 and are_short and is_whole
 
 
 _SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
+
+_NO_UNIT = re.compile(
+    r"n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non", re.IGNORECASE
+)  # a value, or that there is none
 
 
 def has_values(rows: Sequence[Sequence[Cell]]) -> bool:
@@ -1115,7 +1120,7 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
 
 
 _FEWEST_IN_FORM = 4  # columns
-_MEASURED = re.compile(r"^\W*\d|\d[.,]\d|\d\s?[%‰°]")  # what no name holds
+_MEASURED = re.compile(r"^\W*\d(?!\d?[.)] ?[^\W\d_])|\d[.,]\d|\d\s?[%‰°]")  # what no name holds
 
 
 def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
@@ -1142,8 +1147,11 @@ def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
     """The rows, each with the names at its left that stand only in the first row of their group.
 
     A table has such groups if each row without a first cell is otherwise as the one above it: it has no gap, and has data, below
-    data alone.
+    data alone. They are at least a third of the rows, and one is above another group, unlike the charges below an invoice.
     """
+    starts = [bool(row[0].text) for row in rows]
+    if 3 * sum(starts) > 2 * len(starts) or not any(not above and below for above, below in pairwise(starts)):
+        return [*rows]
     filled: list[Sequence[Cell]] = []
     names = False  # whether the row above is one of a group
     for row in rows:
@@ -1189,7 +1197,7 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
         else:
             total = next((cell.text for cell in row if cell.text), "")
             is_sum = _END_OF_SECTION.match(total) is not None
-            if is_sum and (_SUM_OF_ALL.match(total) or (sections > 1 and not sums)):
+            if is_sum and (_SUM_OF_ALL.match(total) or (sections > 1 and not sums and not _SUM_OF_PART.match(total))):
                 names = above
             rows.append((": ".join(names), [cell.text for cell in row]))
             names = above if is_sum else names

@@ -164,8 +164,8 @@ def title_line(text: str, level: int) -> str:
 def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
     """The title of a show, that of its first slide, and the slides, of which none is under the title of the one before.
 
-    One without a title below others has its first line, if that is no sentence, value or item and no other line looks so, or its
-    number.
+    One without a title below others has its first line, if that is no sentence, value or item, and no other line is a name above a
+    text, or its number.
 
     Parameters
     ----------
@@ -182,10 +182,9 @@ def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
         first, _, rest = page.partition("\n\n")
         is_lost = has_titles and bool(page) and not page.startswith("## ")
         has_titles = has_titles or page.startswith("## ")
-        names = [
-            each for each in (first, *rest.split("\n\n")[1:]) if is_title_line(each) and not _NO_TITLE.search(each)
-        ]
-        is_title = bool(rest) and names == [first]  # else it names one of several columns
+        are_names = [is_title_line(each) and not _NO_TITLE.search(each) for each in (first, *rest.split("\n\n"))]
+        # Unlike a name of one of several columns.
+        is_title = are_names[0] and bool(rest) and (are_names[1] or (True, False) not in pairwise(are_names[2:]))
         titled.append(f"## {page}" if is_lost and is_title else f"## Slide {number}\n\n{page}" if is_lost else page)
     first = titled[0].partition("\n")[0]
     return first.removeprefix("## ") if first.startswith("## ") else "", titled

@@ -216,6 +216,14 @@ def test_a_list_answers_the_question_above_it_and_keeps_its_crosses(ask: str, be
     assert crossed[-2:] == [f"{asked} ✗ Flood", f"{asked} ✗ Wear and tear"]
 
 
+def test_ticks_and_crosses_below_each_other_are_one_list_and_other_signs_are_none() -> None:
+    assert texts("The cover is:\n✗ pool\n✓ towels\n❎ parking")[-2:] == [
+        "The cover is: ✓ towels",
+        "The cover is: ❎ parking",
+    ]
+    assert texts("✂ cut here\n✈ flights to Sarn")[-1] == "✂ cut here ✈ flights to Sarn"
+
+
 def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
     said = texts(
         "1. It fell.\n\n2. She says that the deck of it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
