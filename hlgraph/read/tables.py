@@ -683,7 +683,7 @@ def _marked_table(
     """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
     A line without a first cell goes on with the row above it, unless it has values. A line with nothing but a first cell that is
-    nearer to the row below begins that. A marked line of one text is a section.
+    nearer to the row below begins that, if this goes on in lower case. A marked line of one text is a section.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
@@ -697,7 +697,7 @@ def _marked_table(
         is_total = any(map(is_value, cells))
         if cells[:1] and not (any(cells[1:]) or is_section or are_numbers) and at + 1 < len(gaps):
             below = _cells_below(head, _fields(lines[at + 1]), unit) if gaps[at + 1] < _NEARER * gaps[at] else []
-            if below[:1] and any(below[1:]):
+            if below[:1] and below[0][:1].islower() and any(below[1:]):
                 rows.append((at, [f"{cells[0]} {below[0]}".strip(), *below[1:]]))
                 at += 2
                 continue

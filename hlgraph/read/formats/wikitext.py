@@ -293,27 +293,7 @@ def _measured(values: list[str]) -> str:
     return " ".join(shown)
 
 
-_BETWEEN = {
-    "-",
-    "–",
-    "to",
-    "to(-)",
-    "to about",
-    "and",
-    "and(-)",
-    "by",
-    "x",
-    "xx",
-    "×",
-    "or",
-    "±",
-    "+/-",
-    "*",
-    "+",
-    ",",
-    ", and",
-    ", or",
-}
+_BETWEEN = {*"-–x×±*+,", "to", "to(-)", "to about", "and", "and(-)", ", and", "or", ", or", "by", "xx", "+/-"}
 _POWER = re.compile(r"(?<=[a-z])[23]\Z")
 
 

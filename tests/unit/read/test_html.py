@@ -1038,7 +1038,7 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
             "<p>The time is 2<span aria-hidden=true>*</span>5 or <span aria-hidden=true>/</span> 7.</p>",
             "The time is 2\\*5 or / 7.",
         ),
-        ("<div class=panel-heading>Pay</div><p>It is due.</p>", "Pay\n\nIt is due."),
+        ("<div class=panel-heading>Pay</div><p>It is due.</p><p>It is late.</p>", "Pay\n\nIt is due.\n\nIt is late."),
     ],
 )
 def test_a_box_has_its_kind_and_the_part_of_a_tab_its_label_in_front(box: str, text: str, tmp_path: Path) -> None:
