@@ -441,7 +441,7 @@ def blocks(text: str) -> Iterator[Block]:
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=_LEVELS[line[0]], title=last)
         elif _is_in_message(pending, block, text) or (
             _goes_on(pending, last, block, line)
-            and not _is_field(line, text, pending.start)
+            and not _is_field(line, text, pending.start, block)
             and not _is_outside(pending, block, text)
         ):
             pending = pending._replace(end=block.end)
@@ -476,11 +476,22 @@ def _is_in_message(above: Block, block: Block, text: str) -> bool:
     )
 
 
-def _is_field(line: str, text: str, above: int) -> bool:
-    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for."""
+def _is_field(line: str, text: str, above: int, block: Block) -> bool:
+    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for.
+
+    One alone on its line is a label above a line that begins further right.
+    """
     if speaker(line) and speaker(text, above):
         return True
-    return ":" in line[:_LONGEST_FIELD] and _FIELD.match(line) is not None and _FIELD.match(text, above) is not None
+    label = _FIELD.match(line) if ":" in line[:_LONGEST_FIELD] else None
+    if label is None or _FIELD.match(text, above) is None:
+        return False
+    below = _INDENTED.match(text, block.end)
+    column = block.start - text.rfind("\n", 0, block.start) - 1
+    return label.end() < len(line) or (below is not None and len(below[1]) > column)
+
+
+_INDENTED = re.compile(r"[ \t]*\n([ \t]+)(?=\S)")
 
 
 def _lines(text: str) -> Iterator[tuple[Block, str]]:

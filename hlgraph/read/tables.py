@@ -1066,14 +1066,14 @@ def are_units(table: Sequence[Sequence[Cell]]) -> bool:
             return False
     are_short = all(_SHORT_UNIT.fullmatch(cell.text) and not _NO_UNIT.fullmatch(cell.text) for cell, *_ in columns)
     data = [[cell for cell in column[1:] if cell.text] for column in columns]
-    is_whole = all(column and all(map(is_datum, column)) for column in data)
-    return len(columns) > 1 and are_short and is_whole
+    is_whole = sum(map(bool, data)) > 1 and all(all(map(is_datum, column)) for column in data)
+    return are_short and is_whole
 
 
 _SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
 
 _NO_UNIT = re.compile(
-    r"n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non", re.IGNORECASE
+    r"000|n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non", re.IGNORECASE
 )  # a value, or that there is none
 
 
@@ -1188,7 +1188,8 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
     names = above
     is_new = False
     sections = sums = 0
-    for row in table:
+    last = max((at for at, row in enumerate(table) if len(row) > 1 and _is_line(row)), default=0)
+    for at, row in enumerate(table):
         if len(row) > 1 and _is_line(row):
             name = _line(row).rstrip(":")
             names = [*(names if is_new else above), name]
@@ -1197,7 +1198,8 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
         else:
             total = next((cell.text for cell in row if cell.text), "")
             is_sum = _END_OF_SECTION.match(total) is not None
-            if is_sum and (_SUM_OF_ALL.match(total) or (sections > 1 and not sums and not _SUM_OF_PART.match(total))):
+            is_only = sections > 1 and not sums and at > last and not _SUM_OF_PART.match(total)
+            if is_sum and (_SUM_OF_ALL.match(total) or is_only):
                 names = above
             rows.append((": ".join(names), [cell.text for cell in row]))
             names = above if is_sum else names

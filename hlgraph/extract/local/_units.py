@@ -69,7 +69,7 @@ _TERM = re.compile(r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø
 _MOST_TERM = 5  # words
 _REFERENCES = re.compile(rf"(?:\W|\d)*(?:{'|'.join(LISTS['references'])})\W*", re.IGNORECASE)
 _OPEN = re.compile(rf"\b(?:{'|'.join(LISTS['open_ends'])})$", re.IGNORECASE)
-_QUOTED_ITEM = re.compile(rf"^[> \t]*>[> \t]*{ITEM.pattern}\s*", re.MULTILINE)
+_QUOTED_ITEM = re.compile(rf"^[> \t]*>[> \t]*(?![✅✓-✘❌❎]){ITEM.pattern}\s*", re.MULTILINE)
 _UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☐□☒☑]|\Z)")  # of a form, beside what is ticked
 _TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")

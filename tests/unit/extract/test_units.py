@@ -221,6 +221,7 @@ def test_ticks_and_crosses_below_each_other_are_one_list_and_other_signs_are_non
         "The cover is: ✓ towels",
         "The cover is: ❎ parking",
     ]
+    assert texts("> ✓ flood\n> ✗ wear")[-1].endswith("✗ wear")
     assert texts("✂ cut here\n✈ flights to Sarn")[-1] == "✂ cut here ✈ flights to Sarn"
 
 
@@ -237,6 +238,8 @@ def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
 def test_a_label_alone_on_its_line_ends_the_field_above_it() -> None:
     dose = "Adults:   one tablet up to three times a day\nChildren under 12:\n          must not take it"
     assert texts(dose) == ["Adults: one tablet up to three times a day", "Children under 12: must not take it"]
+    told = "Warning: the pump may run if told by the\nBoard of the mill:\nAda Falk, Ben Moro and Cem Rey."
+    assert texts(told) == [told.replace("\n", " ")]
 
 
 def test_a_day_in_a_quotation_is_no_mark_of_an_item() -> None:
