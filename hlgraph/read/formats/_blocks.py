@@ -372,7 +372,7 @@ def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
     """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
 
     A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
-    label of the left one is one of the right one, too.
+    label of the left one is one of the right one, too; one that begins with values must have the first label of the left one.
 
     Parameters
     ----------
@@ -408,6 +408,8 @@ def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) 
     longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
     has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
     head = left[filled[1][0]]  # beside the first row of the right one
-    has_label = not {cell.text for cell in head}.isdisjoint(cell.text for cell in right[filled[1][0]])
+    labels = {cell.text for cell in right[filled[1][0]]}
+    is_named = bool(head) and head[0].text in labels  # what its rows are, too
+    has_rest = has_rest or not labels.isdisjoint(cell.text for cell in head)
     is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
-    return bool(names) and is_whole and (has_label or (has_rest and not any(map(is_value, names))))
+    return bool(names) and is_whole and (is_named or (has_rest and not any(map(is_value, names))))

@@ -235,6 +235,8 @@ def test_a_bar_in_a_cell_is_escaped() -> None:
         (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
         (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
         ([". May", "Guard 6 . Phone Guard", "Al E . 0171 Al", "Bo L . 0172 Bo", "Di E"], 2),
+        (["Zone Sum . Sum", "Rim 3 . 4", "Hub 5 . 6"], 1),  # one label of values on both sides
+        (["Zone 2024 2025 . 2024 2025", "Rim 3 4 . 4 5", "Hub 5 6 . 6 7"], 1),
         (["Pay Sum . Tax Sum", "Basic 3 . Income 4", "Travel 5 . Pension 6"], 2),  # one label on both sides
     ],
 )
