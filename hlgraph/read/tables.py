@@ -898,7 +898,6 @@ _END_OF_SECTION = re.compile(
     r"(?:(?:grand|net|overall|sub)[ -]?)?total\b|(?:zwischen|gesamt|end)?summe\b", re.IGNORECASE
 )
 _SUM_OF_ALL = re.compile(r"(?:grand|overall)[ -]|gesamt", re.IGNORECASE)
-_SUM_OF_PART = re.compile("sub|zwischen", re.IGNORECASE)
 
 
 def _placed(rows: Sequence[Sequence[Cell]], produced: Produced) -> list[dict[int, Cell]]:
@@ -1064,17 +1063,13 @@ def are_units(table: Sequence[Sequence[Cell]]) -> bool:
         name, *cells = columns.pop(0)
         if is_datum(name) or not all(map(is_datum, cells)):
             return False
-    are_short = all(_SHORT_UNIT.fullmatch(cell.text) and not _NO_UNIT.fullmatch(cell.text) for cell, *_ in columns)
     data = [[cell for cell in column[1:] if cell.text] for column in columns]
     is_whole = sum(map(bool, data)) > 1 and all(all(map(is_datum, column)) for column in data)
-    return are_short and is_whole
+    return is_whole and all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
 
 
-_SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
-
-_NO_UNIT = re.compile(
-    r"000|n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non", re.IGNORECASE
-)  # a value, or that there is none
+_NO_UNIT = r"(?!(?i:000|n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non)\Z)"  # a value, or that there is none
+_SHORT_UNIT = re.compile(_NO_UNIT + r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
 
 
 def has_values(rows: Sequence[Sequence[Cell]]) -> bool:
@@ -1150,11 +1145,9 @@ def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
     data alone. They are at least a third of the rows, and one is above another group, unlike the charges below an invoice.
     """
     starts = [bool(row[0].text) for row in rows]
-    if 3 * sum(starts) > 2 * len(starts) or not any(not above and below for above, below in pairwise(starts)):
-        return [*rows]
     filled: list[Sequence[Cell]] = []
     names = False  # whether the row above is one of a group
-    for row in rows:
+    for row in rows if 3 * sum(starts) <= 2 * len(starts) and (False, True) in pairwise(starts) else ():
         count = next((at for at, cell in enumerate(row) if cell.text), 0)
         if count:
             above = filled[-1] if names else ()
@@ -1163,7 +1156,7 @@ def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
                 return [*rows]
         filled.append([*above[:count], *row[count:]] if count else row)
         names = all(cell.text for cell in filled[-1]) and not is_datum(filled[-1][0])
-    return filled
+    return filled or [*rows]
 
 
 def _is_remark(row: Sequence[Cell]) -> bool:
@@ -1188,7 +1181,6 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
     names = above
     is_new = False
     sections = sums = 0
-    last = max((at for at, row in enumerate(table) if len(row) > 1 and _is_line(row)), default=0)
     for at, row in enumerate(table):
         if len(row) > 1 and _is_line(row):
             name = _line(row).rstrip(":")
@@ -1198,8 +1190,8 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
         else:
             total = next((cell.text for cell in row if cell.text), "")
             is_sum = _END_OF_SECTION.match(total) is not None
-            is_only = sections > 1 and not sums and at > last and not _SUM_OF_PART.match(total)
-            if is_sum and (_SUM_OF_ALL.match(total) or is_only):
+            is_only = is_sum and sections > 1 and not sums and not total.lower().startswith(("sub", "zwischen"))
+            if is_sum and (_SUM_OF_ALL.match(total) or (is_only and not any(map(_is_line, table[at + 1 :])))):
                 names = above
             rows.append((": ".join(names), [cell.text for cell in row]))
             names = above if is_sum else names

@@ -217,9 +217,9 @@ def test_a_list_answers_the_question_above_it_and_keeps_its_crosses(ask: str, be
 
 
 def test_ticks_and_crosses_below_each_other_are_one_list_and_other_signs_are_none() -> None:
-    assert texts("The cover is:\n✗ pool\n✓ towels\n❎ parking")[-2:] == [
+    assert texts("The cover is:\n✗ pool\n✓ towels\n✘ parking")[-2:] == [
         "The cover is: ✓ towels",
-        "The cover is: ❎ parking",
+        "The cover is: ✘ parking",
     ]
     assert texts("> ✓ flood\n> ✗ wear")[-1].endswith("✗ wear")
     assert texts("✂ cut here\n✈ flights to Sarn")[-1] == "✂ cut here ✈ flights to Sarn"
