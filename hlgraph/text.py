@@ -54,7 +54,7 @@ def word_set(text: str) -> frozenset[str]:
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 """A character that no store can hold: NUL, or half of a surrogate pair."""
 
-ITEM = re.compile(r"(?:[-+•·‣◦▪–✅-❌]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
+ITEM = re.compile(r"(?:[-+•·‣◦▪–✅✓-✘❌]|\*{1,6}|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]++)\)|\d{1,3}\.|[IVXL]{1,5} ?[-–—])\s")
 """The mark of a list item at the beginning of a line."""
 LETTERED = re.compile(r"(?:[a-h]|[ivx]{1,4})\.\s+(?![\d(]|\w{1,2}\.)")
 """A mark of a list item that may also abbreviate a word, where a clause begins: "a. it is free"."""
@@ -205,7 +205,7 @@ _ANNEX = re.compile(
     rf"|(?i:{_ANNEXES}|schedule|exhibit|attachment|addendum)\s{_ANNEX_LABEL}"
     r"(?:\s?:\s+[^.;:!?|\n]{2,60}|(?:\s?[–—-]|\.|)\s+(?=[A-ZÀ-ÖØ-ÞА-Я])[^.;:!?|\n]{2,60})?)"
 )
-_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?(?:[ \t]+(?=\S)|\Z)")
+_FIELD = re.compile(r"(?:\*\*|__)?[A-ZÀ-ÖØ-Þ][^\n:.!?;,]{0,40}:(?:\*\*|__)?(?:[ \t]+|\n[ \t]+)(?=\S)")
 _RULE = re.compile(r"(?:[-*_=~][ \t]*+){3,}")
 _FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
 _COUNTED = re.compile(r"[^\W\d_a-zß-öø-ÿ][^\W\d_]* #?\d{1,8} ?[-–:] \S")  # "Bug 4711 - It fails", without a mark
@@ -439,7 +439,7 @@ def blocks(text: str) -> Iterator[Block]:
             pending = pending._replace(end=block.end, kind=BlockKind.HEADING, level=_LEVELS[line[0]], title=last)
         elif _is_in_message(pending, block, text) or (
             _goes_on(pending, last, block, line)
-            and not _is_field(line, text, pending.start)
+            and not _is_field(line, text, pending.start, block.start)
             and not _is_outside(pending, block, text)
         ):
             pending = pending._replace(end=block.end)
@@ -474,11 +474,14 @@ def _is_in_message(above: Block, block: Block, text: str) -> bool:
     )
 
 
-def _is_field(line: str, text: str, above: int) -> bool:
-    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for."""
+def _is_field(line: str, text: str, above: int, start: int) -> bool:
+    """Whether a line and the paragraph above it both begin with a label, such as who speaks, or what a form asks for.
+
+    One alone on its line is a label above an indented line.
+    """
     if speaker(line) and speaker(text, above):
         return True
-    return ":" in line[:_LONGEST_FIELD] and _FIELD.match(line) is not None and _FIELD.match(text, above) is not None
+    return ":" in line[:_LONGEST_FIELD] and all(_FIELD.match(text, each) for each in (start, above))
 
 
 def _lines(text: str) -> Iterator[tuple[Block, str]]:
@@ -943,7 +946,7 @@ def _marker_kind(mark: str, last: str = "") -> str:
     bare = mark.strip("().")
     is_letter = len(bare) == 1 and last.strip("().") == chr(ord(bare) - 1)
     kind = "1" if bare[:1].isdigit() else "i" if {*"ivx"}.issuperset(bare.lower()) and not is_letter else "a"
-    return f"{mark[: mark[0] == '(']}{kind}" if bare[:1].isalnum() else mark[0]
+    return f"{mark[: mark[0] == '(']}{kind}" if bare[:1].isalnum() else re.sub("[✅✓-✘❌]", "✓", mark[0])
 
 
 def _introduces(item: str, line: str) -> bool:

@@ -683,7 +683,7 @@ def _marked_table(
     """The table whose marked header is line ``at``, and whose cells stand below its labels; None if there is none.
 
     A line without a first cell goes on with the row above it, unless it has values. A line with nothing but a first cell that is
-    nearer to the row below begins that. A marked line of one text is a section.
+    nearer to the row below begins that, if this goes on in lower case. A marked line of one text is a section.
     """
     head = _fields(lines[at]) if len(lines[at]) <= _LONGEST_LINE else []
     if len(head) < 2 or is_value(head[0].text) or not is_marked(lines[at]):
@@ -697,7 +697,7 @@ def _marked_table(
         is_total = any(map(is_value, cells))
         if cells[:1] and not (any(cells[1:]) or is_section or are_numbers) and at + 1 < len(gaps):
             below = _cells_below(head, _fields(lines[at + 1]), unit) if gaps[at + 1] < _NEARER * gaps[at] else []
-            if below[:1] and any(below[1:]):
+            if below[:1] and below[0][:1].islower() and any(below[1:]):
                 rows.append((at, [f"{cells[0]} {below[0]}".strip(), *below[1:]]))
                 at += 2
                 continue
@@ -1063,13 +1063,13 @@ def are_units(table: Sequence[Sequence[Cell]]) -> bool:
         name, *cells = columns.pop(0)
         if is_datum(name) or not all(map(is_datum, cells)):
             return False
-    are_short = all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
     data = [[cell for cell in column[1:] if cell.text] for column in columns]
-    is_whole = all(column and all(map(is_datum, column)) for column in data)
-    return len(columns) > 1 and are_short and is_whole
+    is_whole = sum(map(bool, data)) > 1 and all(all(map(is_datum, column)) for column in data)
+    return is_whole and all(_SHORT_UNIT.fullmatch(column[0].text) for column in columns)
 
 
-_SHORT_UNIT = re.compile(r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
+_NO_UNIT = r"(?!(?i:000|n/?a|nan|nil|none|null|yes|no|true|ja|nein|oui|non)\Z)"  # a value, or that there is none
+_SHORT_UNIT = re.compile(_NO_UNIT + r"[\[(]?[^\W\d_]{0,4}[%‰°€$£¥/·²³]{0,2}(?:['’]?000|[^\W\d_]{0,4})[\])]?")
 
 
 def has_values(rows: Sequence[Sequence[Cell]]) -> bool:
@@ -1115,7 +1115,7 @@ def _is_form(table: Sequence[Sequence[Cell]]) -> bool:
 
 
 _FEWEST_IN_FORM = 4  # columns
-_MEASURED = re.compile(r"^\W*\d|\d[.,]\d|\d\s?[%‰°]")  # what no name holds
+_MEASURED = re.compile(r"^\W*\d(?!\d?[.)] ?[^\W\d_])|\d[.,]\d|\d\s?[%‰°]")  # what no name holds
 
 
 def _is_header(row: Sequence[Cell], *, is_first: bool) -> bool:
@@ -1142,11 +1142,12 @@ def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
     """The rows, each with the names at its left that stand only in the first row of their group.
 
     A table has such groups if each row without a first cell is otherwise as the one above it: it has no gap, and has data, below
-    data alone.
+    data alone. They are at least a third of the rows, and one is above another group, unlike the charges below an invoice.
     """
+    starts = [bool(row[0].text) for row in rows]
     filled: list[Sequence[Cell]] = []
     names = False  # whether the row above is one of a group
-    for row in rows:
+    for row in rows if 3 * sum(starts) <= 2 * len(starts) and (False, True) in pairwise(starts) else ():
         count = next((at for at, cell in enumerate(row) if cell.text), 0)
         if count:
             above = filled[-1] if names else ()
@@ -1155,7 +1156,7 @@ def _with_groups(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]]:
                 return [*rows]
         filled.append([*above[:count], *row[count:]] if count else row)
         names = all(cell.text for cell in filled[-1]) and not is_datum(filled[-1][0])
-    return filled
+    return filled or [*rows]
 
 
 def _is_remark(row: Sequence[Cell]) -> bool:
@@ -1180,7 +1181,7 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
     names = above
     is_new = False
     sections = sums = 0
-    for row in table:
+    for at, row in enumerate(table):
         if len(row) > 1 and _is_line(row):
             name = _line(row).rstrip(":")
             names = [*(names if is_new else above), name]
@@ -1189,7 +1190,8 @@ def in_sections(table: Sequence[Sequence[Cell]], about: str = "") -> tuple[list[
         else:
             total = next((cell.text for cell in row if cell.text), "")
             is_sum = _END_OF_SECTION.match(total) is not None
-            if is_sum and (_SUM_OF_ALL.match(total) or (sections > 1 and not sums)):
+            is_only = is_sum and sections > 1 and not sums and not total.lower().startswith(("sub", "zwischen"))
+            if is_sum and (_SUM_OF_ALL.match(total) or (is_only and not any(map(_is_line, table[at + 1 :])))):
                 names = above
             rows.append((": ".join(names), [cell.text for cell in row]))
             names = above if is_sum else names

@@ -63,13 +63,13 @@ _LEADER = re.compile(r"[ \t]?(?:\.[ \t]?){6,}+")  # the dots between a heading a
 _ENTRY = re.compile(rf"{_LEADER.pattern}\s*(?:\d{{1,4}}|[ivxlcIVXLC]{{1,7}})?[ \t]*(?:\n|\Z)")
 _LISTED = re.compile(r"(?:\A|[^:\s]\s+)(?:\d{1,4}|[ivxlc]{1,7})\Z")
 # A tick or a cross is one of the words.
-_MARKER = re.compile(rf"(?![✅-❌])(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
+_MARKER = re.compile(rf"(?![✅✓-✘❌])(?:{ITEM.pattern}|{LETTERED.pattern})\s*")
 # Of an item, before what it says of it.
 _TERM = re.compile(r"\s*([^\s.:;!?][^.:;!?\n]{0,60}):[*_`]{0,3}\s+(?![a-zß-öø-ÿ])")
 _MOST_TERM = 5  # words
 _REFERENCES = re.compile(rf"(?:\W|\d)*(?:{'|'.join(LISTS['references'])})\W*", re.IGNORECASE)
 _OPEN = re.compile(rf"\b(?:{'|'.join(LISTS['open_ends'])})$", re.IGNORECASE)
-_QUOTED_ITEM = re.compile(rf"^[> \t]*>[> \t]*{ITEM.pattern}\s*", re.MULTILINE)
+_QUOTED_ITEM = re.compile(rf"^[> \t]*>[> \t]*(?![✅✓-✘❌]){ITEM.pattern}\s*", re.MULTILINE)
 _UNTICKED = re.compile(r"[☐□] ?[^☐☒☑□■.;:?!|\n]{1,60}(?=[☐□☒☑]|\Z)")  # of a form, beside what is ticked
 _TICK = re.compile("[☒☑] ?")
 _REPLY = re.compile(r"(?:.{0,90}?: )?(?:Yes|No|Nope|Ja|Nein|Nee|Oui|Non|Sí)\b(?:[,.!;]|\Z| (?!one|longer|more)[a-z])")

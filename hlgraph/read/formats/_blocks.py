@@ -164,8 +164,8 @@ def title_line(text: str, level: int) -> str:
 def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
     """The title of a show, that of its first slide, and the slides, of which none is under the title of the one before.
 
-    One without a title below others has its first line, if that is no sentence, value or item and no other line looks so, or its
-    number.
+    One without a title below others has its first line, if that is no sentence, value or item, and no other line is a name above a
+    text, or its number.
 
     Parameters
     ----------
@@ -182,10 +182,9 @@ def slides(pages: Sequence[str]) -> tuple[str, list[str]]:
         first, _, rest = page.partition("\n\n")
         is_lost = has_titles and bool(page) and not page.startswith("## ")
         has_titles = has_titles or page.startswith("## ")
-        names = [
-            each for each in (first, *rest.split("\n\n")[1:]) if is_title_line(each) and not _NO_TITLE.search(each)
-        ]
-        is_title = bool(rest) and names == [first]  # else it names one of several columns
+        are_names = [is_title_line(each) and not _NO_TITLE.search(each) for each in (first, *rest.split("\n\n"))]
+        # Unlike a name of one of several columns.
+        is_title = are_names[0] and bool(rest) and (are_names[1] or (True, False) not in pairwise(are_names[2:]))
         titled.append(f"## {page}" if is_lost and is_title else f"## Slide {number}\n\n{page}" if is_lost else page)
     first = titled[0].partition("\n")[0]
     return first.removeprefix("## ") if first.startswith("## ") else "", titled
@@ -373,7 +372,7 @@ def side_by_side(rows: Sequence[Sequence[Cell]]) -> list[list[list[Cell]]]:
     """The tables of a sheet that stand beside each other, from left to right; one if that is not certain.
 
     A blank column separates two tables if the right one begins with names, and either ends some rows before the other or a
-    label of the left one is one of the right one, too.
+    label of the left one is one of the right one, too; one that begins with values must have the first label of the left one.
 
     Parameters
     ----------
@@ -409,6 +408,8 @@ def _are_apart(left: Sequence[Sequence[Cell]], right: Sequence[Sequence[Cell]]) 
     longer = (left if ends[0] > ends[1] else right)[min(ends) + 1 :]
     has_rest = any(len(row) > 1 for row in longer) or (ends[1] > ends[0] and any(longer))
     head = left[filled[1][0]]  # beside the first row of the right one
-    has_label = not {cell.text for cell in head}.isdisjoint(cell.text for cell in right[filled[1][0]])
+    labels = {cell.text for cell in right[filled[1][0]]}
+    is_named = bool(head) and head[0].text in labels  # what its rows are, too
+    has_rest = has_rest or not labels.isdisjoint(cell.text for cell in head)
     is_whole = len(filled[1]) == ends[1] - filled[1][0] + 1
-    return bool(names) and is_whole and (has_label or (has_rest and not any(map(is_value, names))))
+    return bool(names) and is_whole and (is_named or (has_rest and not any(map(is_value, names))))

@@ -102,20 +102,28 @@ def show_boxes(tree: HtmlElement) -> None:
 
     What is struck out beside a ticked box is done, and not deleted.
     """
-    for box in tree.xpath("//*[contains(@class, 'checkbox-o')][not(*)][not(normalize-space())]"):
-        is_on = "checkbox-on" in box.get("class")
-        is_alone = not shown_words(box.getparent())
+    boxes = f"//*/*[{_has_class('checkbox-on')} or {_has_class('checkbox-off')}][not(*)][not(normalize-space())]"
+    for box in tree.xpath(boxes):
+        is_on = "checkbox-on" in box.get("class").split()
+        around = box.getparent()
+        is_alone = len(around) == 1 and not f"{around.text or ''}{box.tail or ''}".strip()
         box.tag, box.text = "span", ("✓" if is_on else "✗") if is_alone else "[x] " if is_on else "[ ] "
-        for each in box.itersiblings() if is_on else ():
-            each.attrib.clear()
-    for task in tree.xpath("//ul[contains(@class, 'task-list')]/li[not(.//input)]"):
-        task.text = f"{'[x]' if 'checked' in str(task.get('class')) else '[ ]'} {(task.text or '').lstrip()}"
+        if is_on and (words := box.getnext()) is not None:
+            words.attrib.pop("class", None)
+            words.attrib.pop("style", None)
+    for task in tree.xpath(f"//ul[{_has_class('inline-task-list')}]/li[not(.//input)]"):  # of Confluence
+        is_done = "checked" in str(task.get("class")).split()
+        task.text = f"{'[x]' if is_done else '[ ]'} {(task.text or '').lstrip()}"
     for sign in tree.xpath("//*[@aria-hidden='true'][not(*)]"):
-        if (sign.text or "").strip() in {*"!›»|/*"}:
+        if (sign.text or "").strip() in {*"!›»|*"} and not (sign.tail or "")[:1].isalnum():
             remove(sign)
-    for word in tree.xpath(f"//span[{' or '.join(f'contains(@class, {name!r})' for name in _UNSEEN)}]"):
+    for word in tree.xpath(f"//span[{' or '.join(map(_has_class, _UNSEEN))}]"):
         if (word.text or "")[-1:].isalnum() and (word.tail or "")[:1].isupper():
             word.tail = f": {word.tail}"
+
+
+def _has_class(name: str) -> str:
+    return f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
 
 
 _UNSEEN = ("visually-hidden", "visuallyhidden", "sr-only", "screen-reader-text")
@@ -123,9 +131,12 @@ _UNSEEN = ("visually-hidden", "visuallyhidden", "sr-only", "screen-reader-text")
 
 def name_writers(tree: HtmlElement) -> None:
     """Put who wrote a review in front of its text, in place."""
-    for text in tree.xpath("//*[@itemprop='reviewBody']"):
-        review = next((each for each in text.iterancestors() if each.get("itemscope") is not None), None)
-        writers = review.xpath(".//*[@itemprop='author'][not(@content)]") if review is not None else []
+    texts = tree.xpath("//*[@itemprop='reviewBody']")
+    reviews = [next((each for each in text.iterancestors() if "itemscope" in each.attrib), None) for text in texts]
+    counts = Counter(reviews)
+    alone = ".//*[@itemprop='author'][not(@content)][not(../text()[normalize-space()])]"  # in no sentence
+    for text, review in zip(texts, reviews, strict=True):
+        writers = review.xpath(alone) if review is not None and counts[review] == 1 else []
         name = shown_words(writers[0]) if len(writers) == 1 else ""
         if 0 < len(name) <= _LONGEST_NAME and text not in writers[0].iterancestors():
             remove(writers[0])
@@ -170,7 +181,8 @@ _BOX_TITLES = (  # of Sphinx, MkDocs, Docusaurus, GitHub, Confluence and Bootstr
     "//details/summary[not(.//h1 or .//h2 or .//h3 or .//h4)] | //*[contains(@class, 'information-macro')]/p[@class='title']"
     " | //*[self::p or self::div][contains(@class, 'admonition-title') or contains(@class, 'admonitionHeading')"
     " or contains(@class, 'markdown-alert-title') or contains(@class, 'expand-control') or contains(@class, 'panelHeader')"
-    " or contains(@class, 'card-header') or contains(@class, 'panel-heading')][not(.//h1 or .//h2 or .//h3 or .//h4)]"
+    f" or ({_has_class('card-header')} and contains(../@class, 'card'))"
+    f" or ({_has_class('panel-heading')} and contains(../@class, 'panel'))][not(.//h1 or .//h2 or .//h3 or .//h4)]"
 )
 _LONGEST_NAME = 60
 

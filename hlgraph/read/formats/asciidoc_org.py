@@ -121,7 +121,7 @@ class _AsciiDoc:
         self._numbers: dict[int, int] = {}  # of the last items of the list, by level
         self._is_attached = False  # to the item above
         self._depth = 0  # of the last item
-        self._mark = "-"  # of a term
+        self._mark = ""  # of the terms of the list; empty outside of lists
 
     def blocks(self) -> Iterator[str]:
         """All blocks up to the end of the file or of the block that encloses them."""
@@ -132,7 +132,7 @@ class _AsciiDoc:
                 yield from self._block(f"{'=' * level} {bare}")
                 continue
             if bare and not self._begins(bare):
-                self._numbers, self._mark = (self._numbers, self._mark) if self._is_attached else ({}, "-")
+                self._numbers, self._mark = (self._numbers, self._mark) if self._is_attached else ({}, "")
                 prose.append(f"{'  ' * (self._depth + 1) if self._is_attached and not prose else ''}{self._line(bare)}")
                 continue
             yield " ".join(prose)
@@ -189,8 +189,15 @@ class _AsciiDoc:
         elif term := _TERM.fullmatch(bare):
             yield from self._entry(term[1], term[2] or "")
         elif bare not in ("'''", "<<<", "+"):  # a title of a block
-            self._style = f"{style}{self._line(bare[1:])}" * bool(_label(style))
+            self._style = f"{style}{self._line(bare[1:])}" * self._is_above_box(style)
             yield "" if self._style else self._line(bare[1:])
+
+    def _is_above_box(self, style: str) -> bool:
+        """Whether a style is that of a box, and the next line begins this."""
+        below = self._lines.next() if _label(style) else None
+        if below is not None:
+            self._lines.back()
+        return below is not None and _DELIMITER.fullmatch(below.strip()) is not None
 
     def _leave_list(self, bare: str) -> None:
         """Number anew after a block that is no part of the list and not attached to its last item."""
@@ -198,14 +205,13 @@ class _AsciiDoc:
         if not is_in_list and not self._is_attached:
             self._numbers = {}
         self._is_attached = bare == "+"
-        # Terms below a list with bullets are another list.
-        self._mark = (
-            "*"
-            if _BULLET.fullmatch(bare) and bare[0] in "*-"
-            else self._mark
-            if is_in_list or _TERM.fullmatch(bare)
-            else "-"
-        )
+        # Terms below a list with bullets are another list; bullets below a term are part of its list.
+        if _BULLET.fullmatch(bare) and bare[0] in "*-":
+            self._mark = self._mark or "*"
+        elif _TERM.fullmatch(bare):
+            self._mark = self._mark or "-"
+        elif not is_in_list:
+            self._mark = ""
 
     def _byline(self) -> None:
         """Take the lines of authors and of the revision below the title of the document."""

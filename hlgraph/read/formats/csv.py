@@ -209,7 +209,7 @@ def _whole_headers(header: list[str], rows: list[list[str]]) -> list[list[str]]:
         return [first, first]
     names: list[str] = []
     cells = [[Cell(cell.strip()) for cell in row] for row in rows if len(row) == len(header)]
-    if first and are_units(cells):
+    if first and are_units(cells) and all(name or not cell for name, cell in zip(header, first, strict=True)):
         units = [cell.strip(" []()") for cell in first]
         return [[f"{name} ({unit})" if unit else name for name, unit in zip(header, units, strict=True)]]
     is_corner = bool(header[0]) is not bool(first and first[0]) and (

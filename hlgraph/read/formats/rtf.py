@@ -232,7 +232,9 @@ class _Reader:
         """Store the heading level of a style that is a heading or a title."""
         named = _STYLE.match("".join(self.state.texts.pop("style", [])).strip().rstrip(";"))
         if named:
-            self.state.levels[ended.style] = int(named[1]) if named[1] else _OF_TITLE
+            self.state.levels[ended.style] = (
+                int(named[1] or 1) if named[1] or named.end() < len(named.string) else _OF_TITLE
+            )
 
     def _sign(self, sign: str) -> None:
         if sign == "*":

@@ -42,9 +42,10 @@ _LONGEST_TITLE = 1_000
 _MEDIA = ("file", "image", "media", "datei", "fichier", "archivo")
 _HIDDEN = ("category", "kategorie", "catégorie", "categoría")
 _CITES = ("cite", "citation", "literatur", "internetquelle")
-_NOTES = re.compile(r"(?:efn|refn)(?:-\w+)?|(?:foot)?note")
+_NOTES = re.compile(r"(?:efn|refn)(?:-\w+)?")
 _QUOTES = frozenset(("quote", "blockquote", "cquote", "quotation", "bquote"))
-_LANGUAGE = re.compile(r"[a-z]{2}|simple")
+_LANGUAGES = re.compile(r"^(?:\[\[(?:[a-z]{2}|simple):[^\[\]|\n]{1,300}\]\][ \t]*+)++$", re.MULTILINE)  # of other wikis
+_ENDS_BLOCK = re.compile(r"\Z|\n(?![a-zß-öø-ÿ])")
 _DEEPEST = 20
 
 
@@ -95,7 +96,7 @@ class _Page:
         bare, count = _COMMENT.subn("", text.replace("\x1a", ""))
         self.unread.update({"comment": count} if count else {})
         bare = _KEPT.sub(self._keep, bare)
-        bare = _REF.sub(self._cite, bare)
+        bare = _LANGUAGES.sub("", _REF.sub(self._cite, bare))
         return _MAGIC.sub("", self._expanded(bare))
 
     def _keep(self, match: re.Match[str]) -> str:
@@ -131,7 +132,7 @@ class _Page:
         stack: list[tuple[str, list[str]]] = [("", [])]
         at = 0
         for mark in _BRACES.finditer(text):
-            stack[-1][1].append(text[at : mark.start()])
+            stack[-1][1].extend(filter(None, [text[at : mark.start()]]))
             at = mark.end()
             if mark[0] in ("{{", "[["):
                 stack.append((mark[0], []))
@@ -142,9 +143,9 @@ class _Page:
                 opening, parts = stack.pop()
                 inner = "".join(parts)
                 shown = self._template(inner) if opening == "{{" else self._link(inner)
-                before = next(filter(None, reversed(stack[-1][1])), "\n")
-                is_alone = len(stack) == 1 and before[-1] == "\n" and text[at : at + 1] in ("\n", "")
-                stack[-1][1].append(f"{shown}\n" if is_alone and shown and opening == "{{" else shown)
+                before = stack[-1][1][-1] if stack[-1][1] else "\n"
+                is_alone = len(stack) == 1 and opening == "{{" and before[-1] == "\n" and _ENDS_BLOCK.match(text, at)
+                stack[-1][1].extend([f"{shown}\n" if is_alone else shown] if shown else [])
             else:
                 stack[-1][1].append(mark[0])
         while len(stack) > 1:
@@ -173,7 +174,7 @@ class _Page:
 
     def _known(self, name: str, values: list[str]) -> str | None:
         """What a measure, a note or a quotation says; None for another template."""
-        if name in ("convert", "cvt"):
+        if name in ("convert", "cvt") and values:
             return _measured(values)
         if _NOTES.fullmatch(name) and values:
             return self._noted(values[0], self._line(values[0]))
@@ -186,8 +187,6 @@ class _Page:
         if kind in _HIDDEN and not target.strip().startswith(":"):
             self.categories.append(page.strip())
             return ""
-        if _LANGUAGE.fullmatch(space) and not parts and not target.strip().startswith(":"):
-            return ""  # the page in another language
         if kind in _MEDIA:
             caption = parts[-1].strip() if parts else ""
             self.unread["image"] += 1
@@ -286,7 +285,7 @@ def _measured(values: list[str]) -> str:
     shown: list[str] = []
     is_whole = False
     for value in values:
-        is_part = value[-1:].isdigit() and not value[0].isalpha()
+        is_part = not shown or (value[-1:].isdigit() and not value[0].isalpha())
         if is_whole and not is_part:
             break
         is_whole = not is_part and value.lower() not in _BETWEEN
@@ -294,7 +293,7 @@ def _measured(values: list[str]) -> str:
     return " ".join(shown)
 
 
-_BETWEEN = frozenset(("-", "–", "to", "to(-)", "and", "and(-)", "by", "x", "×", "or", "+/-", "±", "*", "+", ","))
+_BETWEEN = {*"-–x×±*+,", "to", "to(-)", "to about", "and", "and(-)", ", and", "or", ", or", "by", "xx", "+/-"}
 _POWER = re.compile(r"(?<=[a-z])[23]\Z")
 
 

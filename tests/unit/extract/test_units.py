@@ -216,6 +216,15 @@ def test_a_list_answers_the_question_above_it_and_keeps_its_crosses(ask: str, be
     assert crossed[-2:] == [f"{asked} ✗ Flood", f"{asked} ✗ Wear and tear"]
 
 
+def test_ticks_and_crosses_below_each_other_are_one_list_and_other_signs_are_none() -> None:
+    assert texts("The cover is:\n✗ pool\n✓ towels\n✘ parking")[-2:] == [
+        "The cover is: ✓ towels",
+        "The cover is: ✘ parking",
+    ]
+    assert texts("> ✓ flood\n> ✗ wear")[-1].endswith("✗ wear")
+    assert texts("✂ cut here\n✈ flights to Sarn")[-1] == "✂ cut here ✈ flights to Sarn"
+
+
 def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
     said = texts(
         "1. It fell.\n\n2. She says that the deck of it was wet. He denies:\n\n   (a) that it was wet;\n   (b) that it fell."
@@ -229,6 +238,8 @@ def test_the_last_sentence_of_an_item_leads_those_below_it() -> None:
 def test_a_label_alone_on_its_line_ends_the_field_above_it() -> None:
     dose = "Adults:   one tablet up to three times a day\nChildren under 12:\n          must not take it"
     assert texts(dose) == ["Adults: one tablet up to three times a day", "Children under 12: must not take it"]
+    told = "Warning: the pump may run if told by the\nBoard of the mill:\nAda Falk, Ben Moro and Cem Rey."
+    assert texts(told) == [told.replace("\n", " ")]
 
 
 def test_a_day_in_a_quotation_is_no_mark_of_an_item() -> None:

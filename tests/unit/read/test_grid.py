@@ -63,6 +63,10 @@ def test_a_row_of_units_below_the_header_is_part_of_it(heads: int) -> None:
     assert money.head == ["", "Note", "2023 (£'000)", "2022 (£'000)"]
     sizes = grid(" | S/M | M/L", "Back | 38–46 cm | 46–54 cm", "Price | €129 | €134", heads=heads)
     assert (sizes.head, sizes.captions) == (["", "S/M", "M/L"], [])
+    lost = grid("Day | Warmth | Rain", " | NA | NA", "Mon | 7 | 9", "Tue | 8 | 8", heads=heads)
+    assert len(lost.rows) == 3
+    empty = grid("Well | Depth | Yield | Use", " | m | l/s | h", "A | 7 | 9 | ", "B | 8 | 8 | ", heads=heads)
+    assert empty.head == ["Well", "Depth (m)", "Yield (l/s)", "Use (h)"]
     words = grid("Day | Early | Late", " | Bo | Al", "Mon | 7 | 9", "Tue | Bo | Al", heads=heads)
     assert len(words.rows) == 3
 
@@ -79,6 +83,10 @@ def test_a_section_is_the_first_cell_of_its_rows_and_ends_with_the_total() -> No
     sums = ("Net total>2 | 7", "VAT 20 %>2 | 1")
     bill = grid("Pos | Item | Price", "A Doors>3", "1 | Oak | 5", "B Options>3", "2 | Flap | 2", *sums)
     assert [row[:2] for row in bill.rows][1:] == [["B Options", "2"], ["", "Net total"], ["", "VAT 20 %"]]
+    part = grid("Item | Price", "Doors>2", "Oak | 5", "Options>2", "Flap | 2", "Flip | 2", "Subtotal | 4", "Total | 9")
+    assert [row[0] for row in part.rows] == ["Doors", "Options", "Options", "Options", ""]
+    each = grid("Item | Price", "Doors>2", "Oak | 5", "Roofs>2", "Tile | 2", "Total roofs | 2", "Walls>2", "Brick | 3")
+    assert [row[0] for row in each.rows] == ["Doors", "Roofs", "Roofs", "Walls"]
     one = grid("Item | Price", "Doors>2", "Oak | 5", "Total | 5", "Options>2", "Flap | 2", "Total | 2")
     assert [row[0] for row in one.rows] == ["Doors", "Doors", "Options", "Options"]
 
@@ -93,7 +101,20 @@ def test_rows_of_a_group_have_the_names_that_stand_in_its_first_row_alone() -> N
     assert [row[:2] for row in table.rows[3:]] == [["North total", ""], ["South", "Solen"], ["South", "Solen"]]
     # A sum, a second line of a text, a row below a gap and a number belong to no group.
     for row in (" |  | Sum | 12", " | in oak |  | ", " | Fell | Q1 | none"):
-        assert grid("Item | City | Quarter | Sales", "North | Ebberly | Q1 | 10", row, heads=1).rows[1][0] == ""
+        rows = ("North | Ebberly | Q1 | 10", row, "South | Solen | Q1 | 5")
+        assert grid("Item | City | Quarter | Sales", *rows, heads=1).rows[1][0] == ""
+    # Charges below an invoice and the only value without a name are those of no group.
+    bill = grid("Item | Size | Count | Price", "Bolt | big | 3 | 5", " | Discount | 1 | -2", " | Shipping | 1 | 4")
+    assert [row[0] for row in bill.rows] == ["Bolt", "", ""]
+    signs = grid(
+        "Name | Value | Meaning",
+        "A | 16 | stop",
+        "B | 64 | note",
+        " | 128 | first",
+        "C | 256 | second",
+        "D | 512 | third",
+    )
+    assert [row[0] for row in signs.rows] == ["A", "B", "", "C", "D"]
     assert grid("No | Item | Price", "1 | Oak | 5", " | Flap | 2").rows[1] == ["", "Flap", "2"]
 
 
@@ -155,6 +176,8 @@ def test_a_form_of_names_and_values_by_turns_is_pairs() -> None:
     assert beside.rows == [["Customer", "Oda"], ["Date", "2024-05-02"], ["Number", "10442"], ["Due", "2024-06-01"]]
     tests = ("Assay | EP 0455 | 99.5–100.5 % | 99.9 %", "Water | KF | max. 0.5 % | 0.1 %", "Smell | nose | none | none")
     assert grid("Test | Method | Limit | Result", *tests).head == ["Test", "Method", "Limit", "Result"]
+    numbered = grid("1. Name | Oda | 2. Date | 4 May 2024", "3. Town | Sarn | 4. Trade | miller")
+    assert ["4. Trade", "miller"] in numbered.rows
     people = grid("Name | Born | Town | Age", "Ada | 1971 | Sarn | 40", "Ben | 1980 | Tolk | 31")
     assert people.head == ["Name", "Born", "Town", "Age"]
 
@@ -212,6 +235,8 @@ def test_a_bar_in_a_cell_is_escaped() -> None:
         (["Item 2024 . Note", "Cash 3 . low", "Debt 5 . high"], 1),
         (["Item 2024 . Note", "Cash 3 . low", "Zone", "Debt 5 . high"], 1),
         ([". May", "Guard 6 . Phone Guard", "Al E . 0171 Al", "Bo L . 0172 Bo", "Di E"], 2),
+        (["Zone Sum . Sum", "Rim 3 . 4", "Hub 5 . 6"], 1),  # one label of values on both sides
+        (["Zone 2024 2025 . 2024 2025", "Rim 3 4 . 4 5", "Hub 5 6 . 6 7"], 1),
         (["Pay Sum . Tax Sum", "Basic 3 . Income 4", "Travel 5 . Pension 6"], 2),  # one label on both sides
     ],
 )

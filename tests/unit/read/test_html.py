@@ -1022,6 +1022,23 @@ def test_a_page_whose_parts_the_extraction_joins_keeps_its_lines(tmp_path: Path)
             "<p itemprop=reviewBody>The zip broke.</p></div>",
             "Karo T.: The zip broke.",
         ),
+        (
+            "<div itemscope><p>By <a itemprop=author>Karo T.</a>, a tailor</p><p itemprop=reviewBody>The zip broke.</p></div>",
+            "By Karo T., a tailor\n\nThe zip broke.",
+        ),
+        (
+            "<div itemscope><b itemprop=author>Zips Ltd.</b><p itemprop=reviewBody>It is bad.</p>"
+            "<p itemprop=reviewBody>It is ok.</p></div>",
+            "**Zips Ltd.**\n\nIt is bad.\n\nIt is ok.",
+        ),
+        ("<ul class=inline-task-list><li class=unchecked>Oil it</li></ul>", "- [ ] Oil it"),
+        ("<ul class=project-task-list><li>Oil it</li></ul>", "- Oil it"),
+        ("<p><i class=checkbox-outline></i>Oil it <span class=not-sr-only>Or</span>Go.</p>", "Oil it OrGo."),
+        (
+            "<p>The time is 2<span aria-hidden=true>*</span>5 or <span aria-hidden=true>/</span> 7.</p>",
+            "The time is 2\\*5 or / 7.",
+        ),
+        ("<div class=panel-heading>Pay</div><p>It is due.</p><p>It is late.</p>", "Pay\n\nIt is due.\n\nIt is late."),
     ],
 )
 def test_a_box_has_its_kind_and_the_part_of_a_tab_its_label_in_front(box: str, text: str, tmp_path: Path) -> None:

@@ -1040,6 +1040,8 @@ def test_a_style_called_title_titles_an_rtf_file_and_no_library_is_its_author(tm
     assert found.title == "Loan of a boat"
     assert {"author", "description"}.isdisjoint(found.metadata)
     assert found.text.split("\n\n") == ["# Preface", "# Loan of a boat", "# Terms", "It is red."]
+    [other] = documents(given(tmp_path, "rtf", rf"{{\rtf1\ansi {styles.replace('Title', 'Title of parts')}{text}}}"))
+    assert other.title != "Loan of a boat"
 
 
 @pytest.mark.parametrize(("display", "count"), [("false", 1), ("true", 0)])
@@ -1064,6 +1066,9 @@ def test_terms_below_a_list_of_asciidoc_are_another_one_and_a_box_has_its_kind_a
         "# Fan\n\nNot supplied\n\n- level\n- drill\n\n* Breaker: Stops it.\n\n* Fuse: Guards it.\n\nUse it.\n\n- Cap: Ends it."
         "\n\nWarning: Shock: Cut the mains.\n\nNote: It hums."
     )
+    titles = "= Fan\n\n[NOTE]\n.Hum\nIt hums.\n\n[TIP]\n.Parts\n* belt\n\nCap:: Ends it.\n* blue\n\nFuse:: Guards it."
+    [kept] = documents(given(tmp_path, "asciidoc", titles))
+    assert kept.text == "# Fan\n\nHum\n\nIt hums.\n\nParts\n\n- belt\n\n* Cap: Ends it.\n\n- blue\n\n* Fuse: Guards it."
     [said] = LocalExtractor().extract([ChunkInput(found.text)])
     assert "Breaker: Stops it." in [each.text.removeprefix("Fan: ") for each in said.propositions]
 
@@ -1078,6 +1083,9 @@ def test_terms_below_a_list_of_asciidoc_are_another_one_and_a_box_has_its_kind_a
         ("{{quote|It fed us.|Anna Rey|1931}}", "It fed us. — Anna Rey, 1931"),
         ("Scoglio{{efn|Not inhabited.}} lies south.", "Scoglio [1] lies south.\n\n## References\n\n1. Not inhabited."),
         ("[[Tarn]] [[:de:Tarn]]\n[[de:Tarnsee]]", "Tarn de:Tarn"),
+        ("Open [[ui:Window]] first.", "Open ui:Window first."),
+        ("{{Note|Never run it dry.}} {{convert|about 5|km}}", "Never run it dry. about 5 km"),
+        ("It lies in\n{{nowrap|the vale}}\nof Sarn.", "It lies in\nthe vale\nof Sarn."),
     ],
 )
 def test_measures_notes_and_quotations_of_wikitext_say_what_its_pages_show(

@@ -288,6 +288,8 @@ def test_formulas_without_a_stored_value_are_named(tmp_path: Path) -> None:
 def test_a_name_beside_others_is_no_title_of_a_slide() -> None:
     pages = ["## Works\n\nIn May.", "Plan\n\n2024: permits\n\nBuild\n\n2025: piles", "Costs\n\nIt is dear."]
     assert [each.partition("\n")[0] for each in named_slides(pages)[1]] == ["## Works", "## Slide 2", "## Costs"]
+    team = ["## Works\n\nIn May.", "Team\n\nAda Falk\n\nBen Moro\n\nThey build it."]
+    assert named_slides(team)[1][1].startswith("## Team")
 
 
 def test_merged_cells_of_a_slide(tmp_path: Path) -> None:

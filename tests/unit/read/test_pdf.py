@@ -1179,6 +1179,17 @@ def test_a_table_of_aligned_columns_above_a_ruled_one_has_its_labels_and_whole_c
     ]
 
 
+def test_a_section_that_is_nearer_to_the_row_below_it_is_no_part_of_its_first_cell(tmp_path: Path) -> None:
+    bold = [(x, 760.0, text, "Helvetica-Bold", 10.0) for x, text in ((60, "Item"), (260, "Qty"), (360, "Price"))]
+    rows = [(742, ("Bolt", "3", "5")), (718, ("Spare parts",)), (706, ("Nut", "1", "2")), (694, ("Cap", "4", "4"))]
+    rows += [(670, ("Doors",)), (658, ("Rod", "9", "9"))]
+    places = (60, 260, 360)
+    cells = [(x, float(y), text, "Helvetica", 10.0) for y, row in rows for x, text in zip(places, row, strict=False)]
+    found = only(tmp_path / "a.pdf", drawn([*bold, *cells]))
+    assert isinstance(found, Document)
+    assert "| Spare parts | Cap | 4 | 4 |" in found.text
+
+
 @pytest.mark.parametrize("rows", [(("06:10", "–"), ("06:18", "09:08")), (("low", "high"), ("mid", "low"))])
 def test_columns_of_times_or_words_may_have_the_same_label(rows: Sequence[Sequence[str]], tmp_path: Path) -> None:
     lines = [("Stop", "Mo–Fr", "Mo–Fr"), *((f"Stop {at}", *row) for at, row in zip("AB", rows, strict=True))]

@@ -599,6 +599,8 @@ def test_a_survey_has_the_lines_of_its_header_in_its_labels(head: str, labels: s
         ("time,temp,dir,state\n,[K],°,\n", "| time | temp (K) | dir (°) | state |"),
         (",Frogs,,Note\nPond,Adults,Spawn,All\n", "| Pond | Frogs Adults | Frogs Spawn | Note All |"),
         ("time,temp,dir,state\nday,mild,,low\n", "| time | temp | dir | state |"),  # words are a row
+        ("time,temp,dir,state\nday,NA,n/a,\n", "| time | temp | dir | state |"),  # and so are values that are missing
+        ("time,wind,,state\n,m,s,x\n", "| time | wind m | wind s | state x |"),
     ],
 )
 def test_a_line_of_units_and_one_below_groups_of_columns_are_part_of_the_header(
