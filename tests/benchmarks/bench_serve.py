@@ -243,7 +243,8 @@ def mixed(server: ServerProcess, questions: Sequence[str], *, minutes: float) ->
         question = questions[number % len(questions)]
         client.post("answer" if number % 5 == 0 else "search", {"question": question})
         if number % 50 == 0:
-            server.done(server.ingest("load", [{"uri": f"load/{number % 500}", "text": f"Ada left Bremen {number}."}]))
+            text = f"Ada left Bremen at {time.time_ns()}."  # new, so that the embedder is loaded
+            server.done(server.ingest("load", [{"uri": f"load/{number % 500}", "text": text}]))
         number += 1
     client.close()
 
