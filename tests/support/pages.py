@@ -36,8 +36,7 @@ REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 BUILT = ("_build", "notebooks")
-_FOLDERS = (path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT)
-PAGES = (README, *(path for path in _FOLDERS if path.parents[1].name != "prompts"))
+PAGES = (README, *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in BUILT))
 LANGUAGES = {"sh", "python", "output", "yaml", "cypher", "text", "mermaid"}
 _GENERATED = re.compile(r"(^<!-- generated: [\w-]+ -->)(.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -70,32 +69,6 @@ def test_every_shipped_prompt_can_be_replaced_by_a_copy_of_itself(tmp_path: Path
     with prompts_of(tmp_path):
         for name, path in shipped().items():
             assert read_prompt(path) == replace(_read_plainly(path), version=f"{name}/mine")
-
-
-def test_the_printed_prompts_of_proprag_extract_what_their_examples_say(tmp_path: Path) -> None:
-    folder = Path(__file__).parents[3] / "docs" / "papers" / "prompts" / "proprag"
-    with prompts_of(folder):
-        replies = [read_prompt(shipped()[name]).system.splitlines()[-1] for name in ("entities", "propositions")]
-    named = [
-        "Apple",
-        "M1 chip",
-        "2020",
-        "Adobe",
-        "Adobe's applications",
-        "Intel-based Macs",
-        "80% performance improvement",
-    ]
-    chat = ScriptedChat([json.dumps({"entities": [{"name": name} for name in named]}), replies[1]])
-    text = (
-        "In 2020, after Apple launched the M1 chip, major software companies like Adobe optimized their applications, improving "
-        "performance by up to 80% compared to Intel-based Macs."
-    )
-    with hlgraph.connect(_settings(tmp_path, folder), embedder=WordEmbedder(), chat=chat) as graph:
-        report = graph.ingest([hlgraph.Document("m1", text)], extract="chat")
-        assert report.added["statement"] == 3, chat.asked
-        assert set(named) == {entity.name for entity in graph.entities.list()}
-    assert [system.startswith("Your task is to") for system, _, _ in chat.asked] == [True, True]
-    assert json.loads(replies[0])["entities"][0] == {"name": "Radio City"}
 
 
 def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
