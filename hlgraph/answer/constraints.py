@@ -35,7 +35,7 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 _LEAST_ALIKE = 0.975  # of a question to the same without slight words
 LIGHT_WEIGHT = 0.3  # of a word that tells little beside one that tells much
 _PHRASE = re.compile(
-    r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]*|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
+    r"(?<![\w.])((?![a-z])[^\W\d_][\w'’-]{0,60}|part|chapter|section|article|episode|season|week|game|round|act|volume|level|phase|stage|step"
     r"|room|gate|platform|line|route|class|version|figure|table|item|grade|page|unit)\s+(\d{1,3}|[IVXL]{1,5})(?![\w%]|[.,]\d)"
 )
 _OPTION = re.compile(r"(?<!\S)--[a-zA-Z][\w-]*")
@@ -528,7 +528,7 @@ _WITHOUT_OBJECT = re.compile(
 _SECOND_VERB = re.compile(r"\b(?:was|were|is|are|been) [^;.]*?\band (?:then |later |first )?([a-z]+)\b([^;.]*)")
 _OF_EVENT = re.compile(r"(?:when|where) (?:is|are|was|were|did)\b", re.IGNORECASE)
 _CLOSES = re.compile(r"when (?:does|do) .*\bclose\b", re.IGNORECASE)
-_PARTICIPLE = re.compile(r"\b([\w’'-]+) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
+_PARTICIPLE = re.compile(r"\b([\w’'-]{1,60}) (?:(?:\w+ly|first|later|then) )?([a-z]+ed)\b(?=([^;.]*))")
 _OBJECT = re.compile(
     r"([a-z]+) (?:the )?(?!(?:about|after|and|before|from|over|since|than|under|until|with)\b)([a-z]{3,}) (\d[\w-]*)"
 )

@@ -48,7 +48,7 @@ from hlgraph.text import (
 
 _AUXILIARIES = words_of("auxiliaries")
 _LEAD_IN = re.compile(
-    r"\W*(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
+    r"\b(?:according to|in|on|at|as of|under|during|for|after|before|since|by)\b[^,?]*,\s*", re.IGNORECASE
 )
 _AFTER_HYPHEN = re.compile(r"(?<=\w)-\w+")  # the third-most is not the most
 _NOT = re.compile(r"(?<=\w)n['’]t\b")  # "Wasn't it ...?" asks what "Was it ...?" asks

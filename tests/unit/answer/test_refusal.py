@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlgraph
-from hlgraph.answer.constraints import in_conversation, unbound
+from hlgraph.answer.constraints import constraints_of, in_conversation, unbound
 from hlgraph.answer.extractive import NOT_FOUND
+from hlgraph.answer.forms import is_yes_no
 from hlgraph.answer.verify import LEAST_SUPPORT, is_missing, support
 from hlgraph.errors import InputError
 from hlgraph.records import Document, Evidence, Source
@@ -170,3 +171,13 @@ def test_the_messages_before_a_question_say_whom_it_asks_about(
     question: str, before: list[tuple[str, str]], expected: str
 ) -> None:
     assert in_conversation(question, before) == expected
+
+
+@pytest.mark.parametrize("filler", [" ", "- ", "A-", "1 "])
+def test_a_question_padded_to_the_servers_limit_is_read_in_linear_time(filler: str) -> None:
+    question = (
+        f"When was {filler * (100_000 // len(filler))} built?"  # in square time: minutes, so the test's limit ends it
+    )
+
+    assert not is_yes_no(question)
+    assert constraints_of(question).is_english
