@@ -331,6 +331,7 @@ def _check_known(what: str, given: Iterable[str], known: Collection[str] | None)
 
 _WHY = {
     **dict.fromkeys(JUDGED, "no judge measured it; add --judge"),
+    "answer_accuracy": "not measured; no judge of hlgraph decides it",
     **dict.fromkeys(CLAIMS, "no question that was asked has gold answers"),
     **dict.fromkeys(WINS, "wins are in the table of pairs, with --judge pairwise"),
     **dict.fromkeys(NOT_HERE, "not measured; it needs the data of WordNet, which no package of Python brings"),
@@ -346,6 +347,14 @@ _NEEDS = {
     "training": "needs a generator trained by hlgraph align: serve it, name it in HLGRAPH_CHAT, and ask with --style aligned",
 }
 _LACKS = {"chat": "no chat model: set HLGRAPH_CHAT", "training": "no trained generator: hlgraph align"}
+_LACKS_OF = {
+    **dict.fromkeys((*TOKENS, *COSTS), _LACKS["chat"]),
+    **dict.fromkeys(JUDGED, "not judged: add --judge"),
+    **dict.fromkeys(WINS, "in the pairs of --judge pairwise"),
+    **dict.fromkeys(NOT_HERE, "needs the data of WordNet"),
+    "answer_accuracy": "no judge decides it",
+}
+"""What a cell says if its measure has no figure."""
 
 
 class RecipeRun(NamedTuple):
@@ -492,8 +501,9 @@ def _figures(
 
 def _lack(run: RecipeRun, row: RecipeRow, key: str, *, metric: str) -> str:
     """What is not there that a row or its figure needs, in words; empty if nothing is known."""
-    need = need_of(row, has_chat=run.has_chat)
-    return _LACKS.get(need or ("chat" if (key or row.of) and metric in (*TOKENS, *COSTS) else ""), "")
+    if need := need_of(row, has_chat=run.has_chat):
+        return _LACKS[need]
+    return _LACKS_OF.get(metric, "") if key or row.of else ""
 
 
 def _measured(run: RecipeRun, row: RecipeRow, key: str, *, metric: str) -> Interval | None:

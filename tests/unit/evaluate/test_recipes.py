@@ -154,12 +154,12 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
         *("95 % interval", "recall@5: here"),
     )
     assert [row[:4] + row[5:6] for row in table.rows] == [
-        ("B0", "chunk", "78.7", "-", "75.00"),
-        ("deep", "path[max_length=1]", "-", "-", "75.00"),
+        ("B0", "chunk", "78.7", "not judged: add --judge", "75.00"),
+        ("deep", "path[max_length=1]", "-", "not judged: add --judge", "75.00"),
         ("asking", "-", "-", _NO_CHAT, _NO_CHAT),
         ("trained", "-", "-", _NOT_TRAINED, _NOT_TRAINED),
         ("HippoRAG", "-", "50.0", "-", "-"),
-        ("bm25 (beside)", "bm25", "-", "-", "75.00"),
+        ("bm25 (beside)", "bm25", "-", "not judged: add --judge", "75.00"),
     ]
     assert "paper: reader Large; here: extraction local, embedder mini" in models_line(recipe, run)
     assert missing_lines(recipe, [run], sets=recipe.sets, has_chat=False) == [
@@ -187,6 +187,23 @@ def test_the_table_has_published_and_measured_figures(tmp_path: Path) -> None:
     run = run._replace(results=replace(run.results, sections=(in_pairs(judged, "chunk"),)))
     assert recipe_table("small", recipe, run=run).rows[0][2:5] == ("78.7", "100.00", "100.00 to 100.00")
     assert not any("correctness" in line for line in missing_lines(recipe, [run], sets=[], has_chat=True))
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        ("assertions", "not judged: add --judge"),
+        ("answer_accuracy", "no judge decides it"),
+        ("win_rate_against_B0", "in the pairs of --judge pairwise"),
+        ("METEOR", "needs the data of WordNet"),
+        ("answer_input_tokens", _NO_CHAT),
+    ],
+)
+def test_a_cell_says_what_its_figure_needs(tmp_path: Path, metric: str, says: str) -> None:
+    rows = [{"name": "B0", "strategy": "chunk"}, {"name": "HippoRAG", "published": {"News": {metric: 50}}}]
+    recipe = _read(tmp_path, metrics=[metric], beside=[], against="", rows=rows)
+    table = recipe_table("small", recipe, run=RecipeRun(recipe.sets[0], "news_70", _results(recipe)))
+    assert [row[3] for row in table.rows] == [says, "-"]  # a system that hlgraph does not have lacks nothing here
 
 
 def test_sets_that_are_not_there_are_shown_as_printed(tmp_path: Path) -> None:
