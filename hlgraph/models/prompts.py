@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from string import Template
@@ -142,7 +143,8 @@ def _checked(texts: tuple[tuple[Path, str], ...]) -> Mapping[str, Prompt]:
     for path, text in texts:
         own = shipped().get(path.stem) if path.suffix == ".md" else None
         if own is None:
-            raise SettingsError(f"{path}: no prompt has this name; name the file {'.md, '.join(shipped())}.md")
+            hint = "".join(f"did you mean {near}.md? " for near in get_close_matches(path.stem, shipped(), n=1))
+            raise SettingsError(f"{path}: no prompt has this name; {hint}name the file {'.md, '.join(shipped())}.md")
         try:
             prompt, replaced = _parsed(path, text), _read(own)
         except ModelError as error:
@@ -158,8 +160,8 @@ def _checked(texts: tuple[tuple[Path, str], ...]) -> Mapping[str, Prompt]:
         if unfilled := sorted(wanted & set(Template(prompt.system).get_identifiers())):
             raise SettingsError(f"{path}: ${unfilled[0]} stands in the system message, where nothing fills it; move it")
         if wanted != there:
-            lacks = "".join(f"; it lacks ${name}" for name in sorted(wanted - there))
-            foreign = "".join(f"; nothing fills ${name}" for name in sorted(there - wanted))
+            lacks = "".join(f"; it lacks ${name}, add it" for name in sorted(wanted - there))
+            foreign = "".join(f"; nothing fills ${name}, take it out" for name in sorted(there - wanted))
             raise SettingsError(f"{path}: its placeholders are not those of {own}{lacks}{foreign}")
         prompts[path.stem] = prompt
     return prompts

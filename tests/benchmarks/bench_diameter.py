@@ -10,8 +10,8 @@ over a large made-up graph with hubs, each way in turn. No data are needed.
 With ``--sets``, instead: TopoRAG's comparison of the two searches on questions (its Table 4). The strategy ``diameter`` finds the
 chunks of the entities alone (``chunks=0``, so no search for chunks hides what the entities find). For each way: the share of
 questions for which k entities within the bound were found, how many were found, the median processor time of a search, and
-the recall of passages; and the sum of the cosines of the entities (Eq. 1) beside that of the best ball: the nearest k of an
-entity and its neighbours, which keep D = 2, over all entities of the corpus (20 questions). ``--store`` names a store that
+the recall of passages; and the sum of the cosines of the entities (Eq. 1) beside that of the best ball: an entity and
+its k - 1 most similar neighbours, which keep D = 2, over all entities of the corpus (20 questions). ``--store`` names a store that
 `hlgraph eval` has filled; else the sets are ingested, real ones where HLGRAPH_DATA names them.
 """
 
@@ -32,7 +32,7 @@ from measure import medians, say, table
 from numpy.typing import NDArray
 
 import hlgraph
-from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
+from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, best_ball, in_filter, post_filter
 from hlgraph.algorithms.distances import hops_within
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, project
 from hlgraph.evaluate.datasets import Question
@@ -193,13 +193,9 @@ def best_balls(graph: HLGraph, questions: Sequence[str]) -> float:
     projected = project(pulled, ProjectionShape.ENTITY_ENTITY)
     known, vectors = stores.vectors.vectors(Kind.ENTITY, name, ids=pulled.ids[projected.nodes].tolist())
     at = np.searchsorted(pulled.ids[projected.nodes], known)
-    near = sp.csr_array(projected.adjacency[at][:, at] + sp.eye_array(len(at)))
-    wide = np.flatnonzero(np.diff(near.indptr) >= k)
-    sums = []
-    for vector in graph._resources.models.embedder.embed(questions):
-        cosines = vectors @ vector
-        inside = (cosines[near.indices[near.indptr[at] : near.indptr[at + 1]]] for at in wide)
-        sums.append(max(float(np.partition(some, -k)[-k:].sum()) for some in inside))
+    edges, vectors = projected.adjacency[at][:, at], vectors.astype(np.float64)
+    asked = graph._resources.models.embedder.embed(questions)
+    sums = [best_ball(edges, vectors @ vector, k=k) for vector in asked]
     return statistics.mean(sums)
 
 

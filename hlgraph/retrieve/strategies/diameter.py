@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlgraph.algorithms import check
-from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, in_filter, post_filter
+from hlgraph.algorithms.diameter import DiameterBounds, Distance, Selection, best_ball, in_filter, post_filter
 from hlgraph.algorithms.fusion import top_k
 from hlgraph.algorithms.projection import INGREDIENTS, ProjectionShape, incidence, project
 from hlgraph.errors import InputError
@@ -210,6 +210,8 @@ class DiameterRetriever:
             step.count = len(selection.nodes)
             step.details = {name: value for name, value in selection._asdict().items() if name != "nodes"}
             step.details["similarity"] = round(float(cosines[selection.nodes].sum()), 4)
+            if session.notes.is_kept and self.max_diameter > 1:
+                step.details["best_ball"] = round(best_ball(graph.adjacency, cosines, k=self.entities), 4)
         # Merged entities share their edges, so together they would count several times.
         chosen = session.distinct({str(graph.ids[node]): float(cosines[node]) for node in selection.nodes})
         if session.notes.is_kept:

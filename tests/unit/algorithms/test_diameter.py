@@ -11,6 +11,7 @@ from hlgraph.algorithms.diameter import (
     DiameterBounds,
     Distance,
     Selection,
+    best_ball,
     guided_traversal,
     in_filter,
     post_filter,
@@ -214,3 +215,29 @@ def test_bad_input() -> None:
         hops_to_any(PATH, ALL[:1], max_hops=-1)
     with pytest.raises(InputError, match="centers is 0"):
         prune_by_radius(PATH, ALL[:1], max_diameter=2, centers=0)
+
+
+# What a search is measured by
+
+
+def test_the_best_ball_has_its_own_center_and_is_within_two_hops() -> None:
+    near = scores(0.125, 1.0, 0.75, 0.5, 0.25)
+    assert best_ball(STAR, near, k=3) == 0.125 + 1.0 + 0.75  # three leaves alone would not be joined
+    assert best_ball(STAR, near, k=1) == 1.0
+    assert best_ball(PATH, scores(-1.0, -1.0, -2.0, -1.0, -3.0), k=5) == -2.0  # a ball of fewer
+    assert best_ball(sp.csr_array((0, 0)), scores(), k=2) == 0
+    with pytest.raises(InputError, match="k is 0"):
+        best_ball(STAR, near, k=0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_ball_is_that_of_every_node_looked_at(seed: int) -> None:
+    drawn = np.random.default_rng(seed)
+    dense = np.triu(drawn.random((30, 30)) < 0.2)
+    dense |= dense.T
+    cosines = drawn.normal(size=30)
+    balls = [
+        cosines[at] + np.sort(cosines[np.flatnonzero(dense[at] & (np.arange(30) != at))])[::-1][:4].sum()
+        for at in range(30)
+    ]
+    assert best_ball(sp.csr_array(dense), cosines, k=5) == pytest.approx(max(balls))

@@ -79,24 +79,24 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("selct.md", _SELECT, r"selct\.md: no prompt has this name; name the file .*select\.md"),
-        ("select.txt", _SELECT, r"select\.txt: no prompt has this name"),
+        ("selct.md", _SELECT, r"selct\.md: no prompt .*; did you mean select\.md\? name the file .*subqueries\.md$"),
+        ("select.txt", _SELECT, r"select\.txt: no prompt has this name; did you mean select\.md\?"),
         ("select.md", "Pick.", r"select\.md: not a prompt; .*; the prompt that comes with hlgraph is .*select\.md"),
         ("select.md", _SELECT.replace("select/mine", "pick/1"), r"its version is pick/1; write select/ and a name"),
         ("select.md", _SELECT.replace("mine", "2"), r"its version is select/2; .* other than select/2"),
         ("select.md", _SELECT + " It costs $5.", r"a \$ of the user message begins no placeholder; write \$\$"),
-        ("select.md", _SELECT.replace("$kept", "$held"), r"it lacks \$kept; nothing fills \$held"),
+        ("select.md", _SELECT.replace("$kept", "$held"), r"it lacks \$kept, add it; nothing fills \$held, take it out$"),
         (
             "select.md",
             _SELECT.replace("$kept", "all"),
-            r"its placeholders are not those of .*select\.md; it lacks \$kept$",
+            r"its placeholders are not those of .*select\.md; it lacks \$kept, add it$",
         ),
         (
             "select.md",
             _SELECT.replace("Pick", "Pick of $statements"),
             r"\$statements stands in the system message, where",
         ),
-        ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more$"),
+        ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more, take it out$"),
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -174,6 +174,7 @@ def test_an_explanation_has_the_entities_and_their_chunks(stores: Stores) -> Non
     (step,) = _steps(result, "diameter")
     assert (first.name, first.kept, first.expanded) == ("diameter in_filter", step["count"], step["visited"])
     assert first.expanded == first.kept + sum(first.pruned.values())
+    assert 0 < step["similarity"] <= step["best_ball"]  # the gap to Eq. 1 of this question
     assert (second.name, second.kept) == ("chunks of the entities", len(_linked(result)))
     assert result.explain.paths
     for path in result.explain.paths:
