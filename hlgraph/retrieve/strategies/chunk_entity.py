@@ -44,7 +44,8 @@ class ChunkEntityRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         seeds = [hit.id for hit in session.seeds(Kind.CHUNK, self.seeds)]
-        shape = PullShape.along(Relationship.IN_CHUNK, Relationship.MENTIONS, hops=4, fan_out=self.fan_out)
+        of_entities = (Relationship.IN_CHUNK, Relationship.MENTIONS)
+        shape = PullShape.along(*of_entities, hops=4, fan_out=self.fan_out, node_cap=max(10_000, self.fan_out))
         graph = session.pull(seeds, shape)
         statements, entities, chunks = (graph.nodes(kind) for kind in (Kind.STATEMENT, Kind.ENTITY, Kind.CHUNK))
         in_chunk = graph.edges[Relationship.IN_CHUNK][statements][:, chunks]

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hlgraph.records import Hit, Kind, Relationship
 from hlgraph.retrieve.explain.parts import Hop
 from hlgraph.retrieve.request import Unit
-from hlgraph.retrieve.retriever import Presets, Ranked, as_searched, check_counts, rerank
+from hlgraph.retrieve.retriever import UNBOUNDED, Presets, Ranked, as_searched, check_counts, rerank
 from hlgraph.retrieve.session import Session
 from hlgraph.stores.protocols import PullShape
 
@@ -30,7 +30,7 @@ class TopicRetriever:
 
     name: ClassVar[str] = "topic"
     unit: ClassVar[Unit] = "statement"
-    presets: ClassVar[Presets] = {"plain": {"has_rerank": False}}
+    presets: ClassVar[Presets] = {"plain": {"has_rerank": False}, "literal": {"statements": UNBOUNDED}}
     topics: int = 50
     statements: int = 1_000
     has_rerank: bool = True
@@ -42,7 +42,8 @@ class TopicRetriever:
     def rank(self, session: Session, k: int) -> Ranked:
         """See :class:`Retriever`."""
         topics = session.seeds(Kind.TOPIC, self.topics)
-        shape = PullShape.along(Relationship.ABOUT, fan_out=1_000)
+        cap = max(10_000, self.statements)
+        shape = PullShape.along(Relationship.ABOUT, fan_out=max(1_000, self.statements), node_cap=cap)
         graph = session.pull([hit.id for hit in topics], shape)
         ids = [str(graph.ids[at]) for at in graph.nodes(Kind.STATEMENT)]
         cosines = session.similarities(Kind.STATEMENT, ids)

@@ -57,7 +57,9 @@ class TopicGraphRetriever:
     diversity: ClassVar[float] = PAPER_TAU
     presets: ClassVar[Presets] = {
         "tuned": {"neighbours": 10, "path_weight": 0.5},
-        "literal": dict.fromkeys(("rescored", "candidates", "neighbours", "fan_out", "node_cap"), UNBOUNDED),
+        "literal": dict.fromkeys(
+            ("statements", "rescored", "candidates", "neighbours", "fan_out", "node_cap"), UNBOUNDED
+        ),
     }
     topics: int = 50
     statements: int = 200

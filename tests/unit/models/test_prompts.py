@@ -85,7 +85,11 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
         ("select.md", _SELECT.replace("select/mine", "pick/1"), r"its version is pick/1; write select/ and a name"),
         ("select.md", _SELECT.replace("mine", "2"), r"its version is select/2; .* other than select/2"),
         ("select.md", _SELECT + " It costs $5.", r"a \$ of the user message begins no placeholder; write \$\$"),
-        ("select.md", _SELECT.replace("$kept", "$held"), r"it lacks \$kept, add it; nothing fills \$held, take it out$"),
+        (
+            "select.md",
+            _SELECT.replace("$kept", "$held"),
+            r"it lacks \$kept, add it; nothing fills \$held, take it out$",
+        ),
         (
             "select.md",
             _SELECT.replace("$kept", "all"),
@@ -96,7 +100,11 @@ def _read_plainly(path: Path) -> hlgraph.models.prompts.Prompt:
             _SELECT.replace("Pick", "Pick of $statements"),
             r"\$statements stands in the system message, where",
         ),
-        ("select.md", _SELECT + " $more", r"its placeholders are not those of .*select\.md; nothing fills \$more, take it out$"),
+        (
+            "select.md",
+            _SELECT + " $more",
+            r"its placeholders are not those of .*select\.md; nothing fills \$more, take it out$",
+        ),
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:

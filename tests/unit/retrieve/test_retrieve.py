@@ -27,10 +27,12 @@ from hlgraph.persist.assemble import removal
 from hlgraph.records import Chunk, Document, Evidence, Kind, Statement
 from hlgraph.retrieve import STRATEGIES, SearchRequest, SearchResult, search
 from hlgraph.retrieve.request import Mode, Unit
-from hlgraph.retrieve.retriever import Retriever, units_of
+from hlgraph.retrieve.retriever import UNBOUNDED, Retriever, units_of
 from hlgraph.retrieve.search import retriever
 from hlgraph.retrieve.strategies.chunk_entity import ChunkEntityRetriever
 from hlgraph.retrieve.strategies.chunk_rerank import ChunkRerankRetriever
+from hlgraph.retrieve.strategies.global_ import GlobalRetriever
+from hlgraph.retrieve.strategies.local import LocalRetriever
 from hlgraph.retrieve.strategies.statement import StatementRetriever
 from hlgraph.retrieve.strategies.topic import TopicRetriever
 from hlgraph.stores.open import open_stores
@@ -269,6 +271,20 @@ def test_all_statements_of_the_topics_are_reranked(stores: Stores) -> None:
     assert len(held) > 300
 
 
+@pytest.mark.parametrize(("preset", "count"), [("paper", 1_000), ("literal", 1_100)])
+def test_the_preset_literal_reranks_every_statement_of_a_topic(tmp_path: Path, preset: str, count: int) -> None:
+    told = " ".join(f"The bridge is number {at}." for at in range(1_100))
+    opened = open_stores(f"hlgraph://{tmp_path}/s")
+    with opened.closing:
+        steps = pipeline.Steps(WholeChunker(), _SENTENCES, _EMBEDDER)
+        _ingest(opened.stores, [Document("doc:crowd", told, "Crowd")], "c", steps=steps)
+        request = SearchRequest("The bridge is number", "c", 5, None, "vector", explain=True)
+        found = search(
+            request, retriever("topic", preset), stores=opened.stores, embedder=_EMBEDDER, reranker=LexicalReranker()
+        )
+    assert found.explain.hops[0].kept == count
+
+
 def test_chunk_evidence_names_its_best_statement(stores: Stores) -> None:
     result = _ask(stores, "When did the Aldane Bridge open, in 1931?", "statement", "chunk")
     assert result.evidence[0].text == DOCUMENTS[0].text
@@ -450,6 +466,31 @@ def test_parameters_are_checked_and_explained(stores: Stores) -> None:
         "statement",
         {"candidates": 7, "has_rerank": True, "text_candidates": 0},
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("topic", ["statements"]),
+        ("topic_graph", ["statements", "rescored", "candidates", "neighbours", "fan_out", "node_cap"]),
+        ("statement_graph", ["neighbours", "fan_out", "node_cap"]),
+        ("chunk_entity", ["fan_out"]),
+        ("diameter", ["fan_out", "node_cap", "statements"]),
+    ],
+)
+def test_the_preset_literal_bounds_nothing_that_a_paper_leaves_open(name: str, bounds: list[str]) -> None:
+    literal = retriever(name, "literal")
+    assert [name for name in bounds if getattr(literal, name) != UNBOUNDED] == []
+
+
+@pytest.mark.parametrize("name", ["local", "global"])
+def test_the_preset_literal_has_the_printed_thresholds_of_topg(name: str) -> None:
+    literal, paper = retriever(name, "literal"), retriever(name, "paper")
+    assert isinstance(literal, LocalRetriever | GlobalRetriever)
+    assert isinstance(paper, LocalRetriever | GlobalRetriever)
+    assert (literal.walk.threshold, literal.walk.temperature, literal.synonyms) == (0.4, 0.1, 0.9)
+    assert (paper.walk.threshold, paper.walk.temperature, paper.synonyms) == (None, None, "fitted")
+    assert (literal.candidates, paper.candidates) == (0, 100)
 
 
 def test_presets() -> None:
