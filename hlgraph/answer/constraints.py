@@ -449,13 +449,20 @@ def lacking(unmet: Sequence[str], *, of: str = "No statement") -> str:
     return f"{of} {negation}{' or '.join(parts)}."
 
 
+_VERBS = [  # "undo" as "do"
+    " ".join(f"{prefix}{form}" for form in line.split())
+    for prefix in ("", "un", "re", "over", "mis")
+    for line in LISTS["irregular"]
+]
+
+
 @cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """For each word of ``words.txt`` the numbers of the groups that it states, and of those that it asks for.
 
     What asks is also stated by any other form of its verb or noun: "departed" by "departs".
     """
-    lines = chain.from_iterable(LISTS[name] for name in ("groups", "irregular", "units"))
+    lines = chain(LISTS["groups"], _VERBS, LISTS["units"])
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
     for number, line in enumerate(lines):
@@ -485,7 +492,7 @@ def _root(word: str) -> str:
     return f"{_INFLECTION.sub('', word)}-"
 
 
-_IRREGULAR = {form: tuple(line.split()) for line in LISTS["irregular"] for form in line.split()}
+_IRREGULAR = {form: tuple(line.split()) for line in _VERBS for form in line.split()}
 """The forms of each irregular verb, by each of them."""
 
 
