@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 from hlgraph.errors import InputError
 from hlgraph.models.prompts import delimited, estimated_tokens
 from hlgraph.read.content import clean
-from hlgraph.records import Answer, Citation, Evidence
+from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
 from hlgraph.retrieve.question.reply_parsing import THOUGHTS
 from hlgraph.text import sentences, words
 
@@ -364,6 +364,37 @@ def checked(question: str, text: str, *, evidence: Sequence[Evidence], known: Co
         uncited=uncited,
         dropped_citations=numbering.dropped,
     )
+
+
+def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
+    """An answer made of pieces of evidence as sentences with ``[n]``, numbered in their order.
+
+    Parameters
+    ----------
+    question : text of the question
+    paragraphs : the pieces of each paragraph
+    """
+    flat = [piece for paragraph in paragraphs for piece in paragraph]
+    citations = tuple(Citation(number, piece) for number, piece in enumerate(flat, 1))
+    said = tuple(
+        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
+        for cited in citations
+    )
+    parts = iter(said)
+    text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
+    return Answer(question, text, citations, is_supported=True, sentences=said)
+
+
+def headed(answer: Answer, head: str) -> Answer:
+    """An answer whose first sentence begins with its short form: "Yes: ...".
+
+    Parameters
+    ----------
+    answer : an answer with sentences
+    head : its short form
+    """
+    first = replace(answer.sentences[0], text=f"{head}: {answer.sentences[0].text}")
+    return replace(answer, text=f"{head}: {answer.text}", sentences=(first, *answer.sentences[1:]))
 
 
 def cited_sentences(text: str) -> list[CitedSentence]:

@@ -10,14 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import chain
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.extract.wording import MONTH_PATTERN, MONTHS, Wording, denies, telling_words, word_lists
 from hlgraph.models.protocols import Embedder
 from hlgraph.records import Calibration, Kind
-from hlgraph.text import STOP_WORDS, cached_by_text, fold, sentences, word_set, words
+from hlgraph.text import STOP_WORDS, cached_by_text, content_words, fold, sentences, word_set, words
 
 LISTS = word_lists("hlgraph.answer", "words.txt")
 """The word lists of answers."""
@@ -75,6 +75,7 @@ _SIGNS = {
 } | dict.fromkeys(word_set("pay pays cost costs charge charges money"), re.compile(MONEY))
 _SIGNS = _PHRASES | _SIGNS
 _SHORT_STEM = 5
+_ALIKE_FROM = 3  # letters: "payment" and "paid" are one word
 _KEPT = 2_048  # texts that are in memory with their words
 _ENDING = re.compile(rf"(?:{'|'.join(LISTS['endings'])})?")
 _DEFINES = re.compile(r"\b(?:is|was)\s+an?\s")
@@ -413,6 +414,19 @@ def is_slight(question: str, unmet: Sequence[str], *, embedder: Embedder, calibr
     return usual_cosine(float(whole @ part), Kind.STATEMENT, calibration=calibration) >= _LEAST_ALIKE
 
 
+def is_met_twice(text: str, constraints: Constraints) -> bool:
+    """Whether one word alone of a text meets two words of a question that state the same: "won" for "win a prize".
+
+    Parameters
+    ----------
+    text : text of a piece of evidence, with its places
+    constraints : those of the question
+    """
+    met = [(word, {one for one in words(text) if statement(one).has(word)}) for word in constraints.telling]
+    pairs = combinations([(word, by) for word, by in met if len(by) == 1], 2)
+    return any(one == other and word[:_ALIKE_FROM] != same[:_ALIKE_FROM] for (word, one), (same, other) in pairs)
+
+
 def lacking(unmet: Sequence[str], *, of: str = "No statement") -> str:
     """One sentence that says which constraints no statement meets, or one does not; names and numbers apart from words.
 
@@ -435,13 +449,20 @@ def lacking(unmet: Sequence[str], *, of: str = "No statement") -> str:
     return f"{of} {negation}{' or '.join(parts)}."
 
 
+_VERBS = [  # "undo" as "do"
+    " ".join(f"{prefix}{form}" for form in line.split())
+    for prefix in ("", "un", "re", "over", "mis")
+    for line in LISTS["irregular"]
+]
+
+
 @cache
 def _groups() -> tuple[Mapping[str, frozenset[int]], Mapping[str, frozenset[int]]]:
     """For each word of ``words.txt`` the numbers of the groups that it states, and of those that it asks for.
 
     What asks is also stated by any other form of its verb or noun: "departed" by "departs".
     """
-    lines = chain.from_iterable(LISTS[name] for name in ("groups", "irregular", "units"))
+    lines = chain(LISTS["groups"], _VERBS, LISTS["units"])
     stated: defaultdict[str, set[int]] = defaultdict(set)
     asked: defaultdict[str, set[int]] = defaultdict(set)
     for number, line in enumerate(lines):
@@ -471,7 +492,7 @@ def _root(word: str) -> str:
     return f"{_INFLECTION.sub('', word)}-"
 
 
-_IRREGULAR = {form: tuple(line.split()) for line in LISTS["irregular"] for form in line.split()}
+_IRREGULAR = {form: tuple(line.split()) for line in _VERBS for form in line.split()}
 """The forms of each irregular verb, by each of them."""
 
 
@@ -488,6 +509,15 @@ def _meanings(word: str, *, is_asked: bool = False) -> frozenset[int]:
 _DOUBT = re.compile(rf"\b(?:{'|'.join(LISTS['doubts'])})\b", re.IGNORECASE)
 # What a text need not mean as a fact of today: "may approve", "failed to win", "daily except Mondays", "mayor until 1990".
 _RESERVE = re.compile(rf"(?:^|: )otherwise\b|\b(?:{'|'.join(LISTS['reserves'])})\b", re.IGNORECASE)
+# "only on the terrace", "if it rains"; not "the only one", "not only", "only 200 m", "only in 1931", "even if".
+_LIMIT = re.compile(
+    r"\b(?:(?P<only>(?<!not )(?<!the )(?<!an )only(?! (?:in )?\d))|(?<!even )(?:(?P<when>when|while|once)"
+    r"|if|unless|provided (?:that|the|you|it|they)|as long as))\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(r",? (?:and (?=[a-z]+ )|but |whereas )|; |, (?=(?:and )?(?:the )?[A-Z][\w’'-]* (?:only|not)\b)")
+_PAST_VERB = re.compile(r"(?:was|were|did|had)\b", re.IGNORECASE)
+_ADJUNCT = re.compile(r"\b(?:in|on|at|by|during|after|before|inside|outside|between|alone)\b[^,;.]*", re.IGNORECASE)
 _AND_WILL = re.compile(
     r"(?<=\w),? and (?:will|shall|would|(?<!\d )may(?! \d)|might|could|should|plans to|hopes to|intends to) [^.;,]*"
 )
@@ -659,6 +689,41 @@ def has_reserve(question: str, text: str) -> bool:
     """
     asked, cues = question.lower(), (match[0].lower() for match in _RESERVE.finditer(text))
     return any((cue if " " in cue else cue[:_STEM]) not in asked for cue in cues)
+
+
+def is_limited(question: str, text: str, *, known: Sequence[str] | None) -> bool:
+    """Whether what a text says of a question holds only under a condition, or of a part, that the question does not name.
+
+    Parameters
+    ----------
+    question : text of the question
+    text : the clause of a piece of evidence that says it
+    known : for what is forbidden, texts that say what it is about: there a place or a time is a condition, too; else None
+
+    Examples
+    --------
+    >>> said = "Dogs are allowed only on the terrace."
+    >>> [is_limited(asked, said, known=None) for asked in ("Are dogs allowed?", "Are dogs allowed on the terrace?")]
+    [True, False]
+    >>> is_limited("Can I pay by card?", "You cannot pay by card on Sundays.", known=[])
+    True
+    """
+    if _LIMIT.search(question):
+        return False
+    asked, constraints = statement(question), constraints_of(question)
+    parts = _PART.split(text)
+    own = [part for part in parts if _has_all(part, (*constraints.names, *constraints.numbers))] or parts
+    about = [part for part in own if any(map(statement(part).has, constraints.telling))]
+    for part in [*about, *filter(_LIMIT.match, parts)] if about else [text]:
+        for cue in _LIMIT.finditer(part):
+            end = _CLAUSE_END.search(part, cue.end())
+            behind = part[cue.end() : end.start() if end else len(part)]
+            under = content_words(behind) or (content_words(part) if cue["only"] else [])
+            if not all(map(asked.has, under)) and not (cue["when"] and _PAST_VERB.match(question)):
+                return True
+    adjuncts = [each for part in about for each in _ADJUNCT.findall(part)] if known is not None else []
+    around = Statements([question], places=known or ())
+    return any(not around.has(word) for adjunct in adjuncts for word in content_words(adjunct))
 
 
 def without_plans(text: str) -> str:
@@ -1079,7 +1144,8 @@ def unbound(question: str) -> re.Match[str] | None:
     >>> unbound("Is it allowed to swim?"), unbound("Where did the designer of the bridge spend his youth?")
     (None, None)
     """
-    pronoun = _PRONOUN.search(question) if len(question) <= _LONGEST_OPEN else None
+    question = _in_small(question) if len(question) <= _LONGEST_OPEN else ""
+    pronoun = _PRONOUN.search(question)
     if pronoun is None or (pronoun[0] in ("it", "It") and _IMPERSONAL.search(question)):
         return None
     before, after = question[: pronoun.start()], question[pronoun.end() :]
@@ -1090,6 +1156,11 @@ def unbound(question: str) -> re.Match[str] | None:
     if asks or not re.match(r"\W*(?:who|what|which)\b", said, re.IGNORECASE):
         has_noun |= any(telling_words(said))
     return None if is_own or has_noun else pronoun
+
+
+def _in_small(question: str) -> str:
+    """A question, in small letters if it has no other ones: "WHEN WAS IT BUILT?"."""
+    return question.lower() if question.isupper() else question
 
 
 def in_conversation(question: str, before: Sequence[tuple[str, str]]) -> str:
@@ -1119,8 +1190,10 @@ def in_conversation(question: str, before: Sequence[tuple[str, str]]) -> str:
         text for role, text in reversed(before[-_MESSAGES:]) if role == "user" or (is_person and role == "assistant")
     )
     named = next(filter(None, (_named(text, is_person=is_person) for text in texts)), [])
-    name = named[0] + "'s" * _is_own(pronoun) if len(named) == 1 else pronoun[0]
-    return f"{question[: pronoun.start()]}{name}{question[pronoun.end() :]}"
+    if len(named) != 1:
+        return question
+    asked, name = pronoun.string, named[0] + "'s" * _is_own(pronoun)
+    return f"{asked[: pronoun.start()]}{name}{asked[pronoun.end() :]}"
 
 
 def _is_own(pronoun: re.Match[str]) -> bool:
@@ -1143,13 +1216,38 @@ def _named(text: str, *, is_person: bool) -> list[str]:
         for mention in mentions:
             before, after, last = unit.text[: mention.start], unit.text[mention.end :], mention.name.split()[-1]
             is_determined = before.lower().endswith("the ")
-            kind = mention.kind or KIND_OF_NOUN.get(last.lower()) or ("" if is_determined else _of_shape(mention.name))
+            kind = (
+                mention.kind
+                or KIND_OF_NOUN.get(last.lower())
+                or ("" if is_determined else _of_shape(mention.name, before, after))
+            )
             is_label = ": " in after and last not in after
             if kind != "date" and mention.name[0].isalpha() and (kind == "person") == is_person and not is_label:
                 shown[mention.name] = f"{'the ' * is_determined}{mention.name}"
     return list(shown.values())
 
 
-def _of_shape(name: str) -> str:
-    """The kind of a name by its words alone: that of a full name is a person, any other is not known."""
-    return "person" if _FULL_NAME.fullmatch(name) else ""
+# A team or a program by its last word; what stands before the name of what is no person: "Who wrote Moby Dick?".
+_NO_SURNAME = re.compile(
+    r"united|rovers|athletic|wanderers|software|systems|solutions|technolog(?:y|ies)|cloud|pro", re.I
+)
+_MAKES = frozenset(
+    meaning
+    for verb in words("made wrote composed founded designed invented sang played published sold owns directed led")
+    for meaning in _meanings(verb, is_asked=True)
+)
+_OF_WHAT = re.compile(r"(?P<is>wh(?:at|ich) (?:is|are|was|were) )$|.*\b(?:at|for|(?P<role>[a-z]+) of) $", re.IGNORECASE)
+
+
+def _of_shape(name: str, before: str, after: str) -> str:
+    """The kind of a name by its words and those beside it: a full name is that of a person, any other is not known."""
+    from hlgraph.extract.local import KIND_OF_NOUN, NOT_A_FIRST_NAME
+
+    first, last = fold(name.split(maxsplit=1)[0]), fold(name.rsplit(maxsplit=1)[-1])
+    of, verb = _OF_WHAT.match(before), fold("".join(before.split()[-1:]))
+    role = fold(of["role"] or "") if of else ""
+    is_thing = first in NOT_A_FIRST_NAME or _NO_SURNAME.fullmatch(last) is not None
+    is_thing |= any(not _MAKES.isdisjoint(_meanings(word, is_asked=True)) for word in (verb, role))
+    if of and not (of["is"] and after.startswith(("'", "’"))):
+        is_thing |= not role or (KIND_OF_NOUN.get(role) == "person" and not re.fullmatch(_KIN, role))
+    return "person" if _FULL_NAME.fullmatch(name) and not is_thing else ""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hlgraph.algorithms.calibration import usual_cosine
 from hlgraph.algorithms.word_counts import rarity
+from hlgraph.answer.citations import headed, joined
 from hlgraph.answer.constraints import (
     BESIDE_DATES,
     DAYS,
@@ -51,11 +52,9 @@ from hlgraph.answer.forms import (
     context_of,
     counted,
     has_opposite,
-    headed,
     is_before,
     is_within,
     is_yes_no,
-    joined,
     meets_bound,
     of_source,
     places_of,
@@ -1106,7 +1105,7 @@ def _decided(
         return None
     deciding = ordered[said.at]
     others = [piece for piece in pieces if piece is not deciding] if deciding in pieces else []
-    answer = headed(joined(question, [[deciding, *others]]), "Yes" if said.is_affirmed else "No")
+    answer = headed(joined(question, [[deciding, *others]]), said.head)
     return replace(answer, uncovered=uncovered if said.at == 0 else ())
 
 

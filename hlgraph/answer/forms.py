@@ -12,6 +12,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
+from hlgraph.answer.citations import headed, joined
 from hlgraph.answer.constraints import (
     DAYS,
     IN_MONEY,
@@ -22,6 +23,8 @@ from hlgraph.answer.constraints import (
     has_itself,
     has_reserve,
     is_doubted,
+    is_limited,
+    is_met_twice,
     is_misplaced,
     is_unknown,
     statement,
@@ -31,7 +34,7 @@ from hlgraph.answer.constraints import (
 from hlgraph.answer.table_rules import MEASURES, Range, is_row, measured_by, range_has, ranges
 from hlgraph.answer.tables import key, plain_cell
 from hlgraph.extract.wording import MONTHS, NUMERALS, Wording, content_set, denies
-from hlgraph.records import Answer, AnswerSentence, Citation, Evidence
+from hlgraph.records import Answer, AnswerSentence, Evidence
 from hlgraph.retrieve.question.keywords import named
 from hlgraph.text import (
     CURRENCIES,
@@ -68,6 +71,9 @@ _WITHOUT = re.compile(
 )
 _SO = re.compile(r", (?:so|because|which is why)\b.*", re.DOTALL)
 _WITH = re.compile(r"\bwith (?:an? |the |any )?([a-z]{3,})")
+_NEEDS = re.compile(
+    r"\b(?:with|needs?|needed|requir\w+|necessary|must|only|mandatory|compulsory|(?:has|have) to)\b", re.I
+)
 _NEEDED = re.compile(r"(?:do|does) (?:[\w’'-]+ ){1,4}?(?:need|require) (.*)", re.IGNORECASE)
 _GOES_WITHOUT = re.compile(
     r"\b(?:works?|runs?|used|possible|done|opens?|starts?|goe?s?) (?:[a-z]+ ){0,2}?(without(?: (?!(?:with|by|in|at)\b)[\w’'-]+)+)"
@@ -85,7 +91,7 @@ _DATE = re.compile(r"(?<![\d.])\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?![\d.])")
 _EXCEPTION = re.compile(
     r",? \b(?:with the exception of|except|excluding|apart from|other than)\b(?: for)? ", re.IGNORECASE
 )
-_TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not ", re.IGNORECASE)
+_TAKEN_OUT = re.compile(rf"{_EXCEPTION.pattern}|,? but not |, not |,? unless ", re.IGNORECASE)
 _SIGNS = frozenset(map(key, f"{CURRENCIES}%"))
 _AGED_ASKED = re.compile(r"\b(\w+)[- ]years?[- ]olds?\b|\baged? (\d+)", re.IGNORECASE)
 _GAP = 8  # most characters between two neighbouring sentences: the indented reply of a list of questions
@@ -296,9 +302,9 @@ def is_yes_no(question: str) -> bool:
 
 
 class Verdict(NamedTuple):
-    """What a piece of evidence says on a question of yes or no; ``at`` is its place."""
+    """What a piece says on a question of yes or no, "Yes", "No" or "Within limits" (of a condition), and the place of the piece."""
 
-    is_affirmed: bool
+    head: str
     at: int
 
 
@@ -344,8 +350,16 @@ def verdict(question: str, evidence: Sequence[Evidence], *, beside: Sequence[Evi
         elif is_affirmed is None and not _is_aside(bound.rest, piece, around):
             is_affirmed = meets_bound(question, piece, around=around)
         if is_affirmed is not None:
-            return Verdict(is_affirmed, at)
+            is_bound = _is_limited(question, body_of(own), around, is_affirmed=is_affirmed)
+            return Verdict("Within limits" if is_bound else "Yes" if is_affirmed else "No", at)
     return None
+
+
+def _is_limited(question: str, text: str, places: Sequence[str], *, is_affirmed: bool) -> bool:
+    """Whether a text that is no row says only of a part or under a condition what is asked, or what is not permitted."""
+    clause = _own_clause(text, text, places, constraints_of(question))[1]
+    is_forbidden = not is_affirmed and denies(text) and _PERMISSION.match(question) is not None
+    return not is_row(text) and is_limited(question, clause, known=places if is_forbidden else None)
 
 
 def _whole_of(piece: Evidence, evidence: Sequence[Evidence], *, constraints: Constraints) -> list[str]:
@@ -413,10 +427,13 @@ def _says(question: str, piece: Evidence, around: Sequence[str], *, is_first: bo
         return None if unmet else False
     lead, colon, item = body.partition(":")
     is_negative = denies(_WITHOUT.sub("", question))  # "without the lid" is what is asked about
-    if colon and not mark and item.strip() and denies(lead) and not is_negative:  # "does not include: flood"
-        return None if unmet else False
-    is_shared = _WITHOUT.search(question) is not None and _WITHOUT.search(body) is not None
-    bare, bare_body = (_WITHOUT.sub("", each) if is_shared else each for each in (question, body))
+    is_without, is_shared = _WITHOUT.search(question) is not None, _WITHOUT.search(body) is not None
+    is_beside = is_without and not (is_shared or _NEEDS.search(body) or denies(body))  # "mows while it has power"
+    if is_beside or (
+        colon and not mark and item.strip() and denies(lead) and not is_negative
+    ):  # "does not include: flood"
+        return None if unmet or is_beside else False
+    bare, bare_body = (_WITHOUT.sub("", each) if is_without and is_shared else each for each in (question, body))
     clause = _clause_of_subject(body, constraints)
     if Statements([bare_body]).denies(bare) and (not clause or denies(clause)):
         codes = tuple(each for each in constraints.numbers if re.search(r"[^\W\d_]", each))  # S3 is a name
@@ -456,6 +473,7 @@ def _affirms(question: str, text: str, body: str, around: Sequence[str]) -> bool
     if has_verb and _STILL.search(question) and _OVER.search(text):
         return False
     is_sure = has_verb and (is_own or not has_reserve(asked, text))
+    is_sure = is_sure and not is_met_twice(" ".join((text, *around)), constraints)
     return True if is_sure and not _is_denied_part(question, text, around, constraints) else None
 
 
@@ -1216,37 +1234,6 @@ def _cited(question: str, head: str, pieces: Sequence[Evidence]) -> Answer:
         return headed(answer, head)
     first = AnswerSentence(f"{head} {' '.join(f'[{number}]' for number in numbers)}", tuple(numbers), is_supported=True)
     return replace(answer, text=f"{first.text} {answer.text}", sentences=(first, *answer.sentences))
-
-
-def joined(question: str, paragraphs: Sequence[Sequence[Evidence]]) -> Answer:
-    """An answer made of pieces of evidence as sentences with ``[n]``, numbered in their order.
-
-    Parameters
-    ----------
-    question : text of the question
-    paragraphs : the pieces of each paragraph
-    """
-    flat = [piece for paragraph in paragraphs for piece in paragraph]
-    citations = tuple(Citation(number, piece) for number, piece in enumerate(flat, 1))
-    said = tuple(
-        AnswerSentence(f"{' '.join(cited.evidence.text.split())} [{cited.number}]", (cited.number,), is_supported=True)
-        for cited in citations
-    )
-    parts = iter(said)
-    text = "\n\n".join(" ".join(next(parts).text for _ in paragraph) for paragraph in paragraphs)
-    return Answer(question, text, citations, is_supported=True, sentences=said)
-
-
-def headed(answer: Answer, head: str) -> Answer:
-    """An answer whose first sentence begins with its short form: "Yes: ...".
-
-    Parameters
-    ----------
-    answer : an answer with sentences
-    head : its short form
-    """
-    first = replace(answer.sentences[0], text=f"{head}: {answer.sentences[0].text}")
-    return replace(answer, text=f"{head}: {answer.text}", sentences=(first, *answer.sentences[1:]))
 
 
 # Counts.

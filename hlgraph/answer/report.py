@@ -14,13 +14,13 @@ from hlgraph.answer.citations import (
     CONTEXT_TOKENS,
     CUT,
     best_at_the_ends,
+    joined,
     named_numbers,
     place_of,
     said,
     summary_place,
 )
 from hlgraph.answer.extractive import NOT_FOUND, is_about, relevance_of
-from hlgraph.answer.forms import joined
 from hlgraph.answer.writer import MAX_TOKENS, Telling, Writer, made_by, outcome, telling_reply
 from hlgraph.errors import ModelAnswerError
 from hlgraph.extract.wording import content_set

@@ -237,6 +237,20 @@ def test_a_second_mention_a_place_and_a_limit_say_what_is_asked(question: str, *
         ("What should I do before the scan?", "Drink two litres of water before the scan.", True),
         ("What can we do in Sarn?", "In Sarn, visitors swim in the lake.", True),
         ("By what time must I collect the dog?", "If you do not collect the dog within an hour, we call you.", False),
+        ("How big is the unit?", "The deposit is returned within 21 days of the unit being emptied.", False),
+        ("How big is the unit?", "The unit was built in 1990, and opens at 6 am on 3 May.", False),
+        ("How big is the unit?", "The customer rents unit 118 at 40 Tannery Lane.", False),
+        ("How big is the disk?", "The disk has 40 GB.", True),
+        ("How large is Tarn?", "Tarn has a population of 4,000.", True),
+        ("How big is the unit?", "The unit has five rooms.", True),
+        ("How big is the unit?", "The unit has 30 to 40 square metres.", True),
+        ("How large was the crowd?", "1500 people were in the crowd.", True),
+        ("How fast is the ferry?", "The ferry takes two hours.", False),
+        ("How often do I replace the blades?", "The blades should be changed every eight weeks.", True),
+        ("Can I undo the migration?", "The migration cannot be undone.", True),
+        ("Can I rewrite the note?", "The note may be rewritten.", True),
+        ("Can the station remain outdoors?", "The station may stay outside.", True),
+        ("May drivers work from home?", "Drivers may not work remotely.", True),
     ],
 )
 def test_phrases_versions_and_labels_with_units(question: str, text: str, *, is_supported: bool) -> None:
@@ -398,3 +412,49 @@ def test_yes_and_no_by_clauses_ages_and_pronouns(question: str, texts: str, head
     answer = extractive_answer(question, _of(texts), refuse=False)
     assert answer.is_supported
     assert answer.text.startswith(f"{head}: ")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Does the app work without a network?", "The app works without a network only in demo mode."),
+        ("Does the app need a network?", "The app works without a network only in demo mode."),
+        ("Are dogs allowed?", "Dogs are only allowed on the terrace."),
+        ("Are dogs allowed?", "Only small dogs are allowed."),
+        ("Is the museum open on Sundays?", "The museum is open on Sundays in summer only."),
+        ("Can I pay by card?", "You can pay by card if the sum is above 10 euros."),
+        ("Can I pay by card?", "You cannot pay by card if the sum is below 10 euros."),
+        ("Can I pay by card?", "You cannot pay by card on Sundays."),
+        ("Can children swim?", "Children may not swim alone, because the lake is deep."),
+        ("Are pets allowed?", "Pets are allowed when they are on a lead."),
+    ],
+)
+def test_what_holds_under_a_condition_is_neither_yes_nor_no(question: str, text: str) -> None:
+    answer = extractive_answer(question, _of(text), refuse=False)
+    assert (answer.is_supported, answer.text) == (True, f"Within limits: doc: {text} [1]")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "head"),
+    [
+        ("Are dogs allowed on the terrace?", "Dogs are allowed only on the terrace.", "Yes"),
+        ("Is the software open source?", "The software is not only open source but also free.", "Yes"),
+        ("Was the mill built in 1931?", "The mill, the only one in Tarn, was built in 1931.", "Yes"),
+        ("Was Ada Falk in Cork?", "Ada Falk was in Cork when the war began.", "Yes"),
+        ("Can the filter be washed?", "The filter cannot be washed and is replaced after three months.", "No"),
+        ("Does the app run offline?", "The app runs offline even if the server is down.", "Yes"),
+        ("Did Ada Falk win a prize?", "Ada Falk won the Sarn prize.", "Yes"),
+        ("Did Ada Falk win a prize?", "Ada Falk has won nineteen lawsuits.", ""),
+        ("Did Ada Falk write a book?", "Ada Falk wrote letters.", ""),
+        ("Did Ada Falk write a book?", "Ada Falk wrote a novel.", "Yes"),
+        ("Did Ada Falk direct a film?", "Ada Falk directed a play.", ""),
+        ("Can I return a broken lamp?", "A lamp can be returned unless it is broken.", "No"),
+        ("Do adults pay?", "Adults pay 7 pounds and children are only admitted with a ticket.", "Yes"),
+        ("Can it be used without the wire?", "It mows by itself while the wire is powered.", ""),
+        ("Can I enter without a ticket?", "A ticket is needed to enter.", "No"),
+    ],
+)
+def test_a_limit_that_the_question_names_or_that_is_none_leaves_yes_and_no(question: str, text: str, head: str) -> None:
+    answer = extractive_answer(question, _of(text), refuse=False)
+    assert answer.text.startswith(f"{head}: doc: " if head else "doc: ")
+    assert answer.is_supported is bool(head)
