@@ -261,8 +261,12 @@ class RowMapping:
         return any(isinstance(column_of(columns, path), str) for paths in self._text for path in paths)
 
     def is_table(self, head: Sequence[str]) -> bool:
-        """Whether no column is mapped as the text or has a default name of it, so that each row is a statement."""
-        return self._text is _TEXT and not any(path in head for paths in _TEXT for path in paths)
+        """Whether no column is the text, or holds the groups of a row by the mapping, so that each row is a statement."""
+        return (
+            self._text is _TEXT
+            and ACL not in self._metadata
+            and not any(path in head for paths in _TEXT for path in paths)
+        )
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """Convert a row to a document.
@@ -608,6 +612,8 @@ def _flat(row: Row | Flaw) -> Row | Flaw:
     """A row whose columns are the values of nested objects, named by their paths with spaces."""
     if isinstance(row, Flaw):
         return row
+    if isinstance(row.columns.get(ACL), Mapping):
+        return Flaw(row.number, "has an object as acl", "give groups, such as 'public'")
     try:
         return Row(row.number, {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)})
     except ValueError as error:
@@ -626,7 +632,8 @@ def table_documents(
     """Yield the tables of a file whose columns name no text: each row becomes a statement with the labels of its columns.
 
     A table of up to 1,000 rows is one document with the URI of the file. A longer one is cut into parts of 1,000 rows, with the
-    URIs ``<file>#rows-1``, ``<file>#rows-1001`` and so on, so that a file of any length needs the memory of one part.
+    URIs ``<file>#rows-1``, ``<file>#rows-1001`` and so on, so that a file of any length needs the memory of one part. A column
+    ``acl`` names the groups of the document.
 
     Parameters
     ----------
@@ -636,16 +643,20 @@ def table_documents(
     unit : word for a row in messages, ``line`` or ``row``
     warnings : warnings about the file; the first document carries them
     above : lines above the table
+
+    Raises
+    ------
+    ReadError
+        The rows of a document name different groups, raised while iterating.
     """
     title = clean_title(origin.stem)
     waiting: Document | None = None
-    for first, size, text in _tables(origin, rows, head=head, unit=unit):
+    for first, metadata, text in _tables(origin, rows, head=head, unit=unit):
         if isinstance(text, ReadFailure):
             yield text
             continue
         if waiting is not None:
             yield replace(waiting, uri=f"{origin.uri}#rows-1") if waiting.uri == origin.uri else waiting
-        metadata: dict[str, MetadataValue] = {"rows": size}
         if origin.name:
             metadata["filename"] = origin.name
         uri = f"{origin.uri}#rows-{first}" if first > 1 else origin.uri
@@ -676,11 +687,18 @@ def _long_column(table: str) -> tuple[str, ...]:
 
 def _tables(
     origin: Origin, rows: Iterable[Row | Flaw], *, head: Sequence[str] | None, unit: str
-) -> Iterator[tuple[int, int, str | ReadFailure]]:
-    """Yield the number of the first row, the number of rows and the text of each part, and the failures of rows."""
+) -> Iterator[tuple[int, dict[str, MetadataValue], str | ReadFailure]]:
+    """Yield the number of the first row, the metadata and the text of each part, and the failures of rows."""
     names: dict[str, None] = {}
     part: list[dict[str, str]] = []
     first, length = 1, 0
+
+    def metadata() -> dict[str, MetadataValue]:
+        groups, *others = {cells.get(ACL, "") for cells in part}
+        if others:
+            mend = "hlgraph ingest --rows or --map text=COLUMN makes each row a source"
+            raise ReadError(origin.uri, "its rows name different groups as acl, and a table is one source", mend)
+        return {"rows": len(part), ACL: groups} if groups else {"rows": len(part)}
 
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
@@ -701,21 +719,23 @@ def _tables(
 
     for row in rows:
         if isinstance(row, Flaw):
-            yield 0, 0, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
+            yield 0, {}, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
             continue
         cells = {name: cell_text(value) for name, value in row.columns.items()}
+        if isinstance(groups := row.columns.get(ACL), list | tuple):
+            cells[ACL] = ";".join(map(str, groups))
         if not any(cells.values()):
             continue
         size = sum(map(len, cells.values())) + len(cells)
         is_wide = head is None and len(names.keys() | cells.keys()) * (len(part) + 1) > _MOST_TEXT
         if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT or is_wide):
-            yield first, len(part), markdown()
+            yield first, metadata(), markdown()
             first, length, part, names = first + len(part), 0, [], {}
         part.append(cells)
         names.update(dict.fromkeys(cells))
         length += size
     if part:
-        yield first, len(part), markdown()
+        yield first, metadata(), markdown()
 
 
 def cell_text(value: object) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hlgraph.serve.shapes import Answered
 
 _TASK: Final = re.compile(r"\s*###\s*Task:\s*\n", re.IGNORECASE)
-_FIELDS: Final = ("title", "tags", "follow_ups", "queries", "text")  # of the JSON that a task asks for
+_FIELD: Final = re.compile(r'"(title|tags|follow_ups|queries|text)"\s*:')  # of the JSON that a task asks for
 _TITLE_WORDS: Final = 6
 _TOKEN_CHARACTERS: Final = 4
 
@@ -268,7 +268,8 @@ def task_reply(text: str) -> str | None:
     """
     if not _TASK.match(text):
         return None
-    name = next((name for name in _FIELDS if re.search(rf'"{name}"\s*:', text)), "title")
+    field = _FIELD.search(text)  # the first: the messages of the chat stand below
+    name = field[1] if field else "title"
     if name == "text":
         return json.dumps({"text": ""})
     if name != "title":

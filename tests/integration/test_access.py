@@ -259,6 +259,36 @@ def test_groups_come_from_front_matter_and_columns(opened: Opened, tmp_path: Pat
         assert graph.groups.list() == {"board": 2, "finance": 1, "public": 1, "works": 1}
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "name,city,acl\nMara Quill,Aldane,{}\nIvo Brandt,Tessing,{}\n"),
+        ("a.jsonl", '{{"name": "Mara Quill", "acl": {0!r}}}\n{{"name": "Ivo Brandt", "acl": {1!r}}}\n'),
+        ("a.json", '[{{"name": "Mara Quill", "acl": [{0!r}]}}, {{"name": "Ivo Brandt", "acl": [{1!r}]}}]'),
+    ],
+)
+def test_a_table_without_a_text_has_the_groups_that_all_its_rows_name(
+    opened: Opened, tmp_path: Path, name: str, text: str
+) -> None:
+    file = tmp_path / name
+    with opened() as graph:
+        for others in ("board", ""):  # read as one source, the rows of others would be seen by public
+            file.write_text(text.format("finance", others).replace("'", '"'))
+            (failed,) = graph.ingest(file, acl="public").failed
+            assert "its rows name different groups as acl" in failed.error
+            assert graph.groups.list() == {}
+        file.write_text(text.format("finance;works", "finance;works").replace("'", '"'))
+        assert not graph.ingest(file, acl="public").failed
+        assert graph.groups.list() == {"finance": 1, "works": 1}
+
+
+def test_groups_that_a_mapping_names_are_those_of_each_row(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("name,team\nMara Quill,finance\n")
+    with opened() as graph:
+        assert not graph.ingest(tmp_path / "a.csv", mapping={"metadata.acl": "team"}, acl="public").failed
+        assert graph.groups.list() == {"finance": 1}
+
+
 def test_the_commands_ask_as_a_caller_or_as_an_operator(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("Mara Quill designed the Aldane Bridge.\n")

@@ -1298,6 +1298,7 @@ def test_a_job_that_kills_its_server_again_and_again_is_interrupted(tmp_path: Pa
 def test_tasks_of_open_webui_are_answered_without_a_search(notes: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notes.service, "answer", lambda *_, **__: pytest.fail("a task was searched"))
     task = '### Task:\nSuggest {} for the chat.\n### Output:\nJSON format: {{ "{}": [] }}\n<chat_history>\nUSER: Who built it?\n'
+    task += 'ASSISTANT: See {{"title": "A", "tags": [], "text": "B"}}.\n'
     for name, expected in (("title", "Who built it?"), ("tags", []), ("follow_ups", []), ("queries", [])):
         message = {"role": "user", "content": task.format(name, name)}
         reply = notes.client.post("/v1/chat/completions", json={"model": "default", "messages": [message]}).json()
