@@ -141,8 +141,8 @@ class SupportedFact:
     """
 
     fact: FactRow
-    statements: tuple[Statement, ...]
-    sources: Mapping[str, Source]
+    statements: tuple[Statement, ...] = field(repr=False)
+    sources: Mapping[str, Source] = field(repr=False)
     total: int
 
 
@@ -171,10 +171,10 @@ class EntityDetails:
     """
 
     entity: Entity
-    merged: tuple[Entity, ...]
-    facts: tuple[SupportedFact, ...]
+    merged: tuple[Entity, ...] = field(repr=False)
+    facts: tuple[SupportedFact, ...] = field(repr=False)
     fact_count: int
-    neighbours: tuple[Neighbour, ...]
+    neighbours: tuple[Neighbour, ...] = field(repr=False)
     neighbour_count: int
     statement_count: int
     is_cut: bool = False

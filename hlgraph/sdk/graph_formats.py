@@ -34,7 +34,8 @@ from hlgraph.where import AnyWhere
 
 GraphFormat: TypeAlias = Literal["graphml", "gexf", "parquet", "jsonld"]
 """The formats: of Gephi and networkx, of Gephi alone, of tables, and of RDF."""
-_FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
+FORMATS: tuple[GraphFormat, ...] = get_args(GraphFormat)
+"""The same, in the order of messages."""
 _PAGE, _SOURCES_AT_ONCE, _ROWS = 1_000, 50, 5_000
 _UNBOUNDED = 2**31 - 1
 _SUPPORT = PullShape.along(Relationship.SUPPORTS, fan_out=_UNBOUNDED, node_cap=_UNBOUNDED)
@@ -101,8 +102,8 @@ class GraphFiles(Contents):
         on_progress: OnProgress | None = None,
     ) -> GraphFile:
         """See :meth:`hlgraph.HLGraph.export_graph`."""
-        if form not in _FORMATS:
-            raise InputError(f"format is {form!r}; choose {', '.join(map(repr, _FORMATS[:-1]))} or {_FORMATS[-1]!r}")
+        if form not in FORMATS:
+            raise InputError(f"format is {form!r}; choose {', '.join(map(repr, FORMATS[:-1]))} or {FORMATS[-1]!r}")
         part = path.with_name(f"{path.name}.part")
         if form != "parquet" and path.is_dir():
             raise InputError(f"{path}: it is a folder; give the name of a file, such as graph.{form}")

@@ -100,6 +100,7 @@ def test_what_is_stored_is_listed_page_by_page_and_opened(graph: HLGraph) -> Non
     assert visited.text == "Ivo Brandt visited Tessing"
     support = operator.facts.open(visited.id, limit=4)
     assert (support.fact, support.total, len(support.statements)) == (visited, 7, 4)
+    assert max(len(str(shown)) for shown in (opened, quill, support)) < 1_000  # the parts are not printed
     rest = operator.facts.open(visited.id, limit=4, skip=4)
     assert (rest.total, len({*support.statements, *rest.statements})) == (7, 7)
 

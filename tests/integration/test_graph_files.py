@@ -127,7 +127,7 @@ def test_a_file_holds_what_the_caller_may_see(graph: HLGraph, tmp_path: Path, mo
     with hlgraph.connect(tmp_path / "store", embedder=WordEmbedder()) as plain, pytest.raises(AccessError):
         plain.export_graph(tmp_path / "x", format="gexf")
     assert not (tmp_path / "x").exists()
-    done = call("export", tmp_path / "g.gexf", "--format", "gexf", "--as", "board", "--where", "exists acl", "--json")
+    done = call("export", tmp_path / "g.GEXF", "--as", "board", "--where", "exists acl", "--json")
     assert done.tree["nodes"]["entity"] == 3
     assert call("export", tmp_path / "c", "--where", "exists acl").code == 2
 

@@ -79,13 +79,13 @@ def export(
     cli: Invocation,
     folder: Annotated[Path, argument("PATH", "The folder or file of the export.")],
     form: Annotated[
-        Literal["corpus", "graphml", "gexf", "parquet", "jsonld"],
+        Literal["corpus", "graphml", "gexf", "parquet", "jsonld"] | None,
         option(
             "--format",
             "corpus (a folder that hlgraph import reads), graphml or gexf (Gephi): entities and facts; parquet (a folder of three "
-            "tables: nodes, edges, vectors) or jsonld (with PROV-O): all.",
+            "tables: nodes, edges, vectors) or jsonld (with PROV-O): all. Default: the suffix of PATH, else corpus.",
         ),
-    ] = "corpus",
+    ] = None,
     where: Where = None,
     as_of: AsOf = None,
 ) -> None:
@@ -100,10 +100,14 @@ def export(
     \b
     Examples:
       hlgraph --store hlgraph://./my-graph export exports/my-corpus
-      hlgraph export bridges.gexf --format gexf --where 'category = "structure"'
+      hlgraph export bridges.gexf --where 'category = "structure"'
       hlgraph export tables --format parquet --as finance
     """
-    if form == "corpus":
+    from hlgraph.sdk.graph_formats import FORMATS
+
+    named = next((name for name in FORMATS if folder.suffix.lower() == f".{name}"), None)
+    other = named if form is None else None if form == "corpus" else form
+    if other is None:
         if where is not None or as_of is not None:
             raise InputError("--where and --as-of are for files of other tools; leave them out, or name a --format")
         with cli.connect("exporting") as graph:
@@ -112,7 +116,7 @@ def export(
         cli.show(done, [*lines, *(_BESIDE[name].format(name=done.corpus) for name in done.left_out)])
         return
     with cli.connect("exporting") as graph:
-        written = graph.export_graph(folder, format=form, where=where, as_of=as_of)
+        written = graph.export_graph(folder, format=other, where=where, as_of=as_of)
     nodes, edges = sum(written.nodes.values()), sum(written.edges.values())
     links = f", {edges:,} edges" if edges else ""
     cli.show(written, [f"{written.path}: {nodes:,} nodes{links}, {written.bytes:,} bytes"])
