@@ -475,6 +475,8 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
         asked: dict[str, Any] = {}
         if route.query is not None:
             asked["asked"] = _query_of(request, route.query)
+        elif name := next(iter(request.query_params), ""):
+            raise InputError(f"{name!a:.100} is no parameter of this route; leave it out")
         elif route.takes is not None:
             asked["asked"] = await body_of(request, route.takes)
         call = Call(server.service, who, request.path_params, asked)

@@ -283,15 +283,16 @@ class Service:
             )
         )
 
-    def stats(self, who: Principal, corpus: str) -> shapes.Stats:
+    def stats(self, who: Principal, corpus: str, *, asked: shapes.SourceAsked) -> shapes.Stats:
         """Counts of a corpus.
 
         Parameters
         ----------
         who : the caller
         corpus : the corpus
+        asked : the moment
         """
-        (stats,) = self.whole(who, corpus).stats()
+        (stats,) = self.whole(who, corpus).stats(as_of=asked.as_of)
         return shapes.shaped(
             shapes.Stats,
             stats,

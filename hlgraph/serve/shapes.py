@@ -350,7 +350,7 @@ class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The moment of which a source is shown."""
+    """The moment of which a source, or the counts of a corpus, are shown."""
 
     as_of: Annotated[str, Meta(max_length=100)] | None = None
 
