@@ -48,6 +48,7 @@ _ENTITY_FACTS = 1_000
 _NODES = 1_000_000
 _CACHED = 8
 _STEM = 4
+_TAKES_OFFICE = frozenset({"is", "became", "was appointed", "was elected", "was named"})
 _SUPPORTED = PullShape(
     frozenset({Relationship.SUPPORTS}), frozenset({Kind.FACT, Kind.STATEMENT}), fan_out=100, node_cap=_NODES
 )
@@ -125,12 +126,6 @@ _Key: TypeAlias = tuple[str, str]
 """Id of a subject (of an object) and predicate (with ``^``)."""
 
 
-def _keys_of(fact: Fact) -> list[_Key]:
-    predicate = fact.predicate.lower()
-    own = [(fact.subject_id, predicate)]
-    return own if fact.object_id is None else [*own, (fact.object_id, f"^{predicate}")]
-
-
 class ScopedFacts:
     """The facts in a scope, their statements and sources.
 
@@ -159,8 +154,9 @@ class ScopedFacts:
                 self.supports.setdefault(name, []).append(statement)
         facts = self._read(Kind.FACT, sorted(self.supports), record_type=Fact)
         groups: defaultdict[_Key, list[Fact]] = defaultdict(list)
+        keys = self.keys_of(facts.values())
         for fact in facts.values():
-            for key in _keys_of(fact):
+            for key in keys[fact.id]:
                 groups[key].append(fact)
         several = {key: some for key, some in groups.items() if sum(len(self.supports[one.id]) for one in some) > 1}
         wanted = sorted({name for some in several.values() for one in some for name in self.supports[one.id]})
@@ -184,16 +180,46 @@ class ScopedFacts:
         """The facts that a statement asserts."""
         return list(self._read(Kind.FACT, self.beside([statement], _SUPPORTED), record_type=Fact).values())
 
+    def keys_of(self, facts: Iterable[Fact]) -> dict[str, list[_Key]]:
+        """The groups of each fact, by its id.
+
+        An office with its place may be one name ("CEO of Velm Power"); then "is", "became" and the like of it are "is CEO of", too.
+
+        Parameters
+        ----------
+        facts : the facts
+        """
+        keys: dict[str, list[_Key]] = {}
+        offices: dict[str, str] = {}
+        for fact in facts:
+            predicate = fact.predicate.lower()
+            keys[fact.id] = [(fact.subject_id, predicate)]
+            if fact.object_id is not None:
+                keys[fact.id].append((fact.object_id, f"^{predicate}"))
+                offices |= {fact.id: fact.object_id} if predicate in _TAKES_OFFICE else {}
+        self.load_names(offices.values())
+        for name, entity in offices.items():
+            office, of, _ = self.name(entity).partition(" of ")
+            keys[name] += [(entity, f"^is {office.lower()} of")] if of else []
+        return keys
+
     def name(self, entity: str) -> str:
         """The name of an entity in the scope."""
         if entity not in self._names:
             self.load_names([entity])
         return self._names.get(entity, "")
 
+    def subject(self, key: _Key) -> str:
+        """The name of what a group is about: of the office "CEO of Velm Power" the company."""
+        name = self.name(key[0])
+        office, of, rest = name.partition(" of ")
+        return rest if of and key[1] == f"^is {office.lower()} of" else name
+
     def load_names(self, ids: Iterable[str]) -> None:
         """Read the names of entities at once."""
         missing = sorted(set(ids) - self._names.keys())
-        self._names |= {one.id: one.name for one in self._read(Kind.ENTITY, missing, record_type=Entity).values()}
+        read = self._read(Kind.ENTITY, missing, record_type=Entity)
+        self._names |= {name: read[name].name if name in read else "" for name in missing}
 
     def other_end(self, fact: Fact, key: _Key) -> tuple[str, str]:
         """The object of a fact (the subject, if the predicate begins with ``^``): what is the same for merged entities; name.
@@ -321,14 +347,15 @@ def contradictions(stores: Stores, scope: Scope, *, given: Collection[str] = ())
     facts = _joined(stores, scope)
     groups = facts.groups(batched(_every(stores, scope), _FACTS))
     functional = {name for name, agreement in _measured(facts, groups).items() if agreement.is_functional}
-    chosen = {key: some for key, some in groups.items() if key[1] in functional | predicates_of(given)}
+    known = predicates_of(given)
+    chosen = {key: some for key, some in groups.items() if key[1] in functional or _bare(key[1]) in known}
     facts.load_names(key[0] for key in chosen)
     listed = [_contradiction(facts, key, chosen[key]) for key in chosen]
     return tuple(sorted((one for one in listed if one is not None), key=lambda one: (one.subject, one.predicate)))
 
 
 def predicates_of(given: Collection[str]) -> frozenset[str]:
-    """Predicates in the form of facts. Raises InputError for a text, and for an empty predicate.
+    """Predicates in small letters and without articles. Raises InputError for a text, and for an empty predicate.
 
     Parameters
     ----------
@@ -338,7 +365,12 @@ def predicates_of(given: Collection[str]) -> frozenset[str]:
         raise InputError(
             f"functional predicates are {given!a:.60}; give a list of texts, such as 'was born in' or '^leads'"
         )
-    return frozenset(" ".join(one.lower().split()) for one in given)
+    return frozenset(map(_bare, given))
+
+
+def _bare(predicate: str) -> str:
+    """A predicate in small letters and without articles: "is capital of" is "is the capital of"."""
+    return " ".join(word for word in predicate.lower().split() if word not in ("a", "an", "the"))
 
 
 def _contradiction(facts: ScopedFacts, key: _Key, some: Sequence[Fact]) -> Contradiction | None:
@@ -355,7 +387,7 @@ def _contradiction(facts: ScopedFacts, key: _Key, some: Sequence[Fact]) -> Contr
         name = max((facts.other_end(fact, key)[1] for fact in cluster), key=len)
         objects.append(AssertedObject(name, any(one.source.valid_to is None for one in said), tuple(said)))
     objects.sort(key=lambda one: (one.is_present, _latest(one.assertions[0]), one.name), reverse=True)
-    return Contradiction(facts.name(key[0]), key[1], tuple(objects))
+    return Contradiction(facts.subject(key), key[1], tuple(objects))
 
 
 def _latest(assertion: Assertion) -> str:
@@ -449,12 +481,15 @@ class Contradicting:
         stems = {word[:_STEM] for word in asked}
         facts = _joined(self.stores, self.scope)
         own: dict[_Key, Fact] = {}
-        for fact in facts.of_statement(piece.statement_id):
-            verbs = content_words(fact.predicate)
-            if verbs and stems.issuperset(verb[:_STEM] for verb in verbs):
-                own |= dict.fromkeys(_keys_of(fact), fact)
+        stated = facts.of_statement(piece.statement_id)
+        keys_of = facts.keys_of(stated)
+        for fact in stated:
+            for key in keys_of[fact.id]:
+                verbs = content_words(key[1].lstrip("^"))
+                if verbs and stems.issuperset(verb[:_STEM] for verb in verbs):
+                    own[key] = fact
         facts.load_names(key[0] for key in own)
-        named = {key: content_set(facts.name(key[0])) for key in sorted(own)}
+        named = {key: content_set(facts.subject(key)) for key in sorted(own)}
         keys = [key for key, words in named.items() if words and words <= asked]
         groups = facts.groups([facts.beside(sorted({key[0] for key in keys}), _OF_ENTITY)]) if keys else {}
         for key in keys:
@@ -462,7 +497,7 @@ class Contradicting:
             mine = [cluster for cluster in ends if own[key] in cluster]
             if len(ends) < 2 or not mine:
                 continue
-            if key[1] not in self.given and key[1] not in _functional(self.stores, self.scope):
+            if _bare(key[1]) not in self.given and key[1] not in _functional(self.stores, self.scope):
                 continue
             said = [statement for cluster in ends if cluster not in mine for statement in facts.assertions(cluster)]
             order = {one.id: _assertion(one, facts.sources[one.source_id]) for one in said}

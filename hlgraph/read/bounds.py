@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from hlgraph.errors import ReadError
@@ -82,6 +82,7 @@ class Produced:
     size : its size as stored, bytes
     limit : the largest text, characters; ``ReadOptions.max_bytes``
     text, cells : counts so far
+    groups : what the columns ``acl`` of its sheets hold
     """
 
     origin: Origin
@@ -89,6 +90,7 @@ class Produced:
     limit: int
     text: int = 0
     cells: int = 0
+    groups: set[str] = field(default_factory=set)
 
     def add(self, text: str) -> str:
         """Count a part of the text and return it. Raises ReadError beyond the limits."""

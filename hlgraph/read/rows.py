@@ -12,7 +12,7 @@ import json
 import math
 import re
 from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -694,11 +694,7 @@ def _tables(
     first, length = 1, 0
 
     def metadata() -> dict[str, MetadataValue]:
-        groups, *others = {cells.get(ACL, "") for cells in part}
-        if others:
-            mend = "hlgraph ingest --rows or --map text=COLUMN makes each row a source"
-            raise ReadError(origin.uri, "its rows name different groups as acl, and a table is one source", mend)
-        return {"rows": len(part), ACL: groups} if groups else {"rows": len(part)}
+        return {"rows": len(part), **groups_of_rows(origin, {cells.get(ACL, "") for cells in part})}
 
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
@@ -736,6 +732,40 @@ def _tables(
         length += size
     if part:
         yield first, metadata(), markdown()
+
+
+def groups_of_rows(origin: Origin, named: Collection[str]) -> dict[str, MetadataValue]:
+    """The metadata field ``acl`` of a source with these groups in its rows; empty if they name none.
+
+    Parameters
+    ----------
+    origin : the source, named in the error
+    named : each text in its column ``acl``, once; empty for a row without a group
+
+    Raises
+    ------
+    ReadError
+        The rows name different groups, or some name none.
+    """
+    if len(named) > 1:
+        mend = "hlgraph ingest --rows or --map text=COLUMN makes each row a source"
+        raise ReadError(origin.uri, "its rows name different groups as acl, and a table is one source", mend)
+    groups = next(iter(named), "")
+    return {ACL: groups} if groups else {}
+
+
+def groups_of_object(value: object) -> dict[str, MetadataValue]:
+    """The metadata field ``acl`` of what is made of an object; ``()``, which is refused, if its groups cannot be read.
+
+    Parameters
+    ----------
+    value : a parsed value; empty if it is no object or has no ``acl``
+    """
+    groups = value.get(ACL) if isinstance(value, dict) else None
+    if groups is None:
+        return {}
+    readable = metadata_value(groups)
+    return {ACL: () if readable is None else readable}
 
 
 def cell_text(value: object) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+import tables
 import typer
 from command_line import call
 from thoroughness import cases
@@ -280,6 +281,41 @@ def test_a_table_without_a_text_has_the_groups_that_all_its_rows_name(
         file.write_text(text.format("finance;works", "finance;works").replace("'", '"'))
         assert not graph.ingest(file, acl="public").failed
         assert graph.groups.list() == {"finance": 1, "works": 1}
+
+
+@pytest.mark.parametrize("made", [tables.xlsx, tables.ods])
+def test_the_column_acl_of_a_sheet_names_the_groups_of_its_workbook(
+    opened: Opened, tmp_path: Path, made: Callable[[tables.Description], bytes]
+) -> None:
+    file = tmp_path / f"wages.{made.__name__}"
+    with opened() as graph:
+        for others in ("public", ""):
+            file.write_bytes(made(tables.Description("", ("name|wage|acl", "Ada|10|hr", f"Ben|11|{others}"))))
+            (failed,) = graph.ingest(file, acl="public").failed
+            assert "its rows name different groups as acl" in failed.error
+        file.write_bytes(made(tables.Description("", ("name|wage|acl", "Ada|10|hr", "Ben|11|hr"))))
+        assert not graph.ingest(file, acl="public").failed
+        assert graph.groups.list() == {"hr": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ('{"wage": 10, "acl": "hr"}', ["hr"]),
+        ('{"wage": {"net": 10}, "acl": ["hr", "board"]}', ["board", "hr"]),
+        ('{"acl": "hr", "rows": [{"name": "Ada", "wage": 10}, {"name": "Ben", "wage": 11}]}', ["hr"]),
+        ('{"acl": "hr", "rows": [{"text": "Ada has 10."}, {"text": "Ben has 11.", "acl": "board"}]}', ["board", "hr"]),
+        ('{"wage": 10, "acl": {"is": "hr"}}', None),
+    ],
+)
+def test_an_object_names_the_groups_of_what_is_made_of_it(
+    opened: Opened, tmp_path: Path, text: str, groups: list[str] | None
+) -> None:
+    (tmp_path / "wages.json").write_text(text)
+    with opened() as graph:
+        report = graph.ingest(tmp_path / "wages.json", acl="public")
+        assert bool(report.failed) is (groups is None)
+        assert sorted(graph.groups.list()) == (groups or [])
 
 
 def test_groups_that_a_mapping_names_are_those_of_each_row(opened: Opened, tmp_path: Path) -> None:

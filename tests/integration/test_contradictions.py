@@ -177,3 +177,17 @@ def test_servers_show_callers_the_present_and_the_past_as_the_embedded_store_doe
     settings = settings_for(servers)
     with opened(servers, settings), hlgraph.connect(settings, embedder=WordEmbedder()) as other:
         assert run(other) == expected
+
+
+def test_an_office_with_its_place_in_one_name_is_filled_by_one_at_a_time(graph: HLGraph) -> None:
+    graph.ingest(
+        (
+            paper(1, "Nell Orrin is CEO of Velm Power. Mornach is the capital of Orle.", year=2019),
+            paper(2, "Ivo Brandt became CEO of Velm Power. Gannow is the capital of Orle.", year=2022),
+            paper(3, "Ivo Brandt is CEO of Velm Power. Mara Quill is CEO of Haldrey Rail.", year=2023),
+        )
+    )
+    expected = [("Velm Power", "^is ceo of", [("Ivo Brandt", ["2023", "2022"]), ("Nell Orrin", ["2019"])])]
+    assert listed(graph, "^is CEO of") == expected
+    towns = [("Orle", "^is the capital of", [("Gannow", ["2022"]), ("Mornach", ["2019"])])]
+    assert listed(graph, "^is the capital of") == listed(graph, "^is capital of") == towns

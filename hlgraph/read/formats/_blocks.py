@@ -13,7 +13,7 @@ from hlgraph.read.content import clean, clean_title, markdown_rows
 from hlgraph.read.print_order import NO_HEADING
 from hlgraph.read.tables import Cell, Grid, is_datum, is_value
 from hlgraph.records import Document, MetadataValue
-from hlgraph.text import words
+from hlgraph.text import ACL, words
 
 _DEEPEST = 6
 _MOST_SHOWN = 5
@@ -343,7 +343,10 @@ def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
             ]
             for at, row in enumerate(table)
         ]
-        parts.append(Grid(moved, produced=produced).markdown())
+        grid = Grid(moved, produced=produced)
+        if ACL in grid.head:
+            produced.groups.update(row[grid.head.index(ACL)] for row in grid.rows)
+        parts.append(grid.markdown())
     return "\n\n".join(parts)
 
 

@@ -39,6 +39,7 @@ from hlgraph.read.rows import (
     Table,
     cell_text,
     cell_value,
+    groups_of_object,
     metadata_value,
     not_text,
     numbered_leaves,
@@ -192,9 +193,12 @@ def read_values(
             return
     for number, value in enumerate(whole.values, 1):
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
-        yield from _documents(
-            place, whole._replace(values=(value,)), RowMapping(options.mapping, value_of=whole.value_of)
-        )
+        mapping = RowMapping(options.mapping, value_of=whole.value_of)
+        for result in _documents(place, whole._replace(values=(value,)), mapping):
+            if isinstance(result, ReadFailure) or whole.are_settings:
+                yield result
+            else:
+                yield replace(result, metadata={**groups_of_object(value), **result.metadata})
         whole = whole._replace(comments=(), warnings=())
 
 

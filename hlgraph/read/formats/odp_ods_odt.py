@@ -29,6 +29,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import Block, Flow, Inline, attribute, below, children, formula, listed, parsed, tag_of
 from hlgraph.read.notation import list_marks, struck
 from hlgraph.read.options import ReadOptions
+from hlgraph.read.rows import groups_of_rows
 from hlgraph.read.tables import Cell, Grid
 from hlgraph.records import Document, MetadataValue
 
@@ -107,6 +108,7 @@ def read_open_document(origin: Origin, data: bytes, *, options: ReadOptions, kin
         if kind == "ods"
         else chain(_headers(flow, content if styles is None else styles), flow.inside(body))
     )
+    metadata |= groups_of_rows(origin, produced.groups)
     warnings = (*Unread({**unread, **flow.unread}).warnings(), *_hidden(content, body))
     return document_of(produced, blocks, title=title, metadata=metadata, warnings=warnings, part="its body")
 

@@ -25,7 +25,7 @@ from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.notation import attribute, chart_titles, literals, local_name, shown_number, words_of
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.print_order import is_page_word
-from hlgraph.read.rows import Flaw, Row, Table, shown
+from hlgraph.read.rows import Flaw, Row, Table, groups_of_rows, shown
 from hlgraph.read.tables import Cell as GridCell
 from hlgraph.records import Document, MetadataValue
 
@@ -107,7 +107,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         origin.uri,
         "\n\n".join(blocks),
         title or clean_title(origin.stem),
-        metadata,
+        {**metadata, **groups_of_rows(origin, produced.groups)},
         warnings=(*_without_value(lacking), *unread, *filter(None, hidden)),
     )
 
