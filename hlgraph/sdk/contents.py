@@ -6,6 +6,7 @@ meanwhile. A store reads one page by an index (:meth:`hlgraph.stores.protocols.G
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -180,6 +181,7 @@ class EntityDetails:
     is_cut: bool = False
 
 
+_ID = re.compile(r"[0-9a-f]{32}")
 _TYPES: Mapping[Kind, type] = {Kind.SOURCE: Source, Kind.ENTITY: Entity, Kind.FACT: FactRow}
 _COLUMNS: Mapping[type, tuple[str, ...]] = {
     Source: ("id", "uri", "title", "version", "valid_from", "valid_to"),
@@ -323,6 +325,8 @@ class Contents:
         as_of: AsOf | None,
     ) -> Page[T]:
         check_limit(limit)
+        if after is not None and _ID.fullmatch(after) is None:
+            raise InputError(f"after is {after!a:.60}, where no page ends; give the value after of the page before")
 
         def read(reading: Reading) -> Page[T]:
             page = self.stores.graph.page(kind, reading.scope, after=after or "", size=limit)

@@ -327,8 +327,10 @@ class ListAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Which records are listed: those that sources within a filter assert, from a page on (``after`` of the page before)."""
 
     where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
-    after: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    as_of: Annotated[str, Meta(max_length=100)] | None = None
+    after: Annotated[str, Meta(min_length=1, max_length=200, examples=["0f7a94f6dcbde7d5038038302d3113bf"])] | None = (
+        None
+    )
+    as_of: Annotated[str, Meta(max_length=100, examples=["2024-03-05"])] | None = None
 
 
 class EntitiesAsked(ListAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -343,16 +345,16 @@ class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``skip``: the number of the first of them that are left out.
     """
 
-    where: Annotated[str, Meta(max_length=10_000)] | None = None
+    where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
     limit: Annotated[int, Meta(ge=1, le=1_000)] = 20
     skip: Skip = 0
-    as_of: Annotated[str, Meta(max_length=100)] | None = None
+    as_of: Annotated[str, Meta(max_length=100, examples=["2024-03-05"])] | None = None
 
 
 class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The moment of which a source, or the counts of a corpus, are shown."""
 
-    as_of: Annotated[str, Meta(max_length=100)] | None = None
+    as_of: Annotated[str, Meta(max_length=100, examples=["2024-03-05"])] | None = None
 
 
 class PathAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
@@ -361,7 +363,7 @@ class PathAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, r
     start: Named
     end: Named
     hops: Annotated[int, Meta(ge=1, le=6)] = 4
-    where: Annotated[str, Meta(max_length=10_000)] | None = None
+    where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
 
 
 class Span(Struct, frozen=True, kw_only=True):

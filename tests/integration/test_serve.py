@@ -385,6 +385,8 @@ BAD: tuple[tuple[str, str, Any, int], ...] = (
     ("GET", "/v1/corpora/nowhere/stats", None, 404),
     ("GET", "/v1/corpora/default/stats?as_of=yesterday", None, 400),
     ("GET", "/v1/corpora?colour=red", None, 400),
+    ("GET", "/v1/corpora/default/sources?after=garbage", None, 400),
+    ("GET", "/v1/corpora/default/facts?after=garbage", None, 400),
     ("GET", f"/v1/jobs/{'0' * 32}", None, 404),
     ("GET", "/v1/jobs/x/events", None, 404),
     ("GET", "/v1/models/nowhere", None, 404),
