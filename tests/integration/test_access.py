@@ -301,6 +301,7 @@ def test_the_column_acl_of_a_sheet_names_the_groups_of_its_workbook(
 @pytest.mark.parametrize(
     ("text", "groups"),
     [
+        ("wage: 10\nacl: hr\n", ["hr"]),
         ('{"wage": 10, "acl": "hr"}', ["hr"]),
         ('{"wage": {"net": 10}, "acl": ["hr", "board"]}', ["board", "hr"]),
         ('{"acl": "hr", "rows": [{"name": "Ada", "wage": 10}, {"name": "Ben", "wage": 11}]}', ["hr"]),
@@ -311,9 +312,10 @@ def test_the_column_acl_of_a_sheet_names_the_groups_of_its_workbook(
 def test_an_object_names_the_groups_of_what_is_made_of_it(
     opened: Opened, tmp_path: Path, text: str, groups: list[str] | None
 ) -> None:
-    (tmp_path / "wages.json").write_text(text)
+    file = tmp_path / ("wages.json" if text.startswith("{") else "wages.yaml")
+    file.write_text(text)
     with opened() as graph:
-        report = graph.ingest(tmp_path / "wages.json", acl="public")
+        report = graph.ingest(file, acl="public")
         assert bool(report.failed) is (groups is None)
         assert sorted(graph.groups.list()) == (groups or [])
 

@@ -195,7 +195,7 @@ def read_values(
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
         mapping = RowMapping(options.mapping, value_of=whole.value_of)
         for result in _documents(place, whole._replace(values=(value,)), mapping):
-            if isinstance(result, ReadFailure) or whole.are_settings:
+            if isinstance(result, ReadFailure):
                 yield result
             else:
                 yield replace(result, metadata={**groups_of_object(value), **result.metadata})

@@ -188,11 +188,10 @@ def test_the_messages_before_a_question_say_whom_it_asks_about(
     assert in_conversation(question, before) == expected
 
 
-@pytest.mark.parametrize("filler", [" ", "- ", "A-", "1 "])
-def test_a_question_padded_to_the_servers_limit_is_read_in_linear_time(filler: str) -> None:
-    question = (
-        f"When was {filler * (100_000 // len(filler))} built?"  # in square time: minutes, so the test's limit ends it
-    )
+@pytest.mark.timeout(120)  # in square time a million characters take half an hour, in linear time two seconds
+@pytest.mark.parametrize("filler", [" ", "- ", "A-"])
+def test_a_padded_question_is_read_in_linear_time(filler: str) -> None:
+    question = f"When was {filler * (1_000_000 // len(filler))} built?"
 
     assert not is_yes_no(question)
     assert constraints_of(question).is_english
