@@ -106,7 +106,7 @@ class Gate:
         if self.calls >= self._most:
             raise BusyError(f"{self.calls} calls are at work or wait; send the same request again in a second")
         self.calls += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, partial(copy_context().run, work))
+        future = asyncio.wrap_future(self._pool.submit(copy_context().run, work))
         future.add_done_callback(self._end)
         return future
 
@@ -123,11 +123,13 @@ class Gate:
         BusyError : too many calls wait
         DeadlineError : it took too long
         """
-        try:
-            async with asyncio.timeout(seconds):
-                return await asyncio.shield(self.begin(work))
-        except TimeoutError as error:
-            raise DeadlineError(f"the call took longer than {seconds:g} s; ask for less, or ask again later") from error
+        future = self.begin(work)
+        done, _ = await asyncio.wait(
+            (future,), timeout=seconds
+        )  # which leaves the call alone, also if this is cancelled
+        if not done:
+            raise DeadlineError(f"the call took longer than {seconds:g} s; ask for less, or ask again later")
+        return future.result()
 
     def _end(self, future: asyncio.Future[Any]) -> None:
         self.calls -= 1
@@ -475,7 +477,7 @@ def _endpoint(server: Server, route: Route) -> Callable[[Request], Any]:
         asked: dict[str, Any] = {}
         if route.query is not None:
             asked["asked"] = _query_of(request, route.query)
-        elif name := next(iter(request.query_params), ""):
+        elif request.scope["query_string"] and (name := next(iter(request.query_params), "")):
             raise InputError(f"{name!a:.100} is no parameter of this route; leave it out")
         elif route.takes is not None:
             asked["asked"] = await body_of(request, route.takes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -702,8 +703,15 @@ def shaped(kind: type[S], record: object, /, **others: Any) -> S:
     >>> shaped(EntityNamed, _QUILL, names=("M. Quill",))
     EntityNamed(id='22bb', name='Mara Quill', kind='person', names=('M. Quill',))
     """
-    names = (name for name in kind.__struct_fields__ if name not in others and hasattr(record, name))
-    return kind(**{name: getattr(record, name) for name in names}, **others)
+    names = _shared(kind, type(record))  # type: ignore[arg-type] # mypy takes the class of any record for unhashable
+    return kind(**{name: getattr(record, name) for name in names if name not in others}, **others)
+
+
+@cache
+def _shared(kind: type[Struct], of: type) -> tuple[str, ...]:
+    """The fields of a class that records of another class have."""
+    own = getattr(of, "__dataclass_fields__", {})
+    return tuple(name for name in kind.__struct_fields__ if name in own or hasattr(of, name))
 
 
 def piece_of(evidence: Evidence, number: int) -> Piece:

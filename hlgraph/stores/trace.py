@@ -180,7 +180,7 @@ def traced(
 ) -> Iterator[Running]:
     """Record one call to a store. Outside a :func:`listening` block ``text`` and ``params`` are not called.
 
-    The call is a span if OpenTelemetry is loaded, and is logged if it takes ``slow_query_seconds`` or more.
+    The call is a span if spans are recorded, and is logged if it takes ``slow_query_seconds`` or more.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Telemetry: spans and metrics of OpenTelemetry, correlation ids, and the limit of a slow query.
 
-hlgraph calls only the API of OpenTelemetry. Spans and metrics are recorded once something else has imported that API: the
-application that sets up its SDK, or ``hlgraph --trace``. Until then a span costs one lookup in ``sys.modules``.
+hlgraph calls only the API of OpenTelemetry. Spans and metrics are recorded once something else has set a provider: the
+application that sets up its SDK, or ``hlgraph --trace``. Until then a span costs one lookup, also where another package, such
+as FastAPI, has imported the API.
 
 Names follow the semantic conventions for databases and for generative AI. Content written by people (questions, texts,
 parameters of statements) is recorded only if ``telemetry.content`` is set.
@@ -49,6 +50,7 @@ class _Operation:
 
     id: str = ""
     is_begun: bool = False
+    is_on: bool = False
     has_content: bool = False
     slow_seconds: float | None = None
 
@@ -164,8 +166,15 @@ def slow_seconds() -> float | None:
 
 
 def is_on() -> bool:
-    """Whether something in this process has imported the API of OpenTelemetry."""
-    return "opentelemetry.trace" in sys.modules
+    """Whether spans and metrics are recorded: a provider of OpenTelemetry is set. A call of the SDK keeps what it began with."""
+    now = _OPERATION.get()
+    return now.is_on if now.is_begun else _is_provided("trace", "tracer") or _is_provided("metrics", "meter")
+
+
+def _is_provided(part: str, role: str) -> bool:
+    """Whether something has set a provider; until then the API has one of its own, which records nothing."""
+    api = sys.modules.get(f"opentelemetry.{part}")
+    return api is not None and not type(getattr(api, f"get_{role}_provider")()).__module__.startswith(api.__name__)
 
 
 @contextlib.contextmanager
@@ -184,7 +193,12 @@ def operation(name: str, *, content: bool | None = None, slow_query_seconds: flo
         return
     start = time.perf_counter()
     with span(f"hlgraph {name}") as own_span:
-        now = replace(before, id=before.id or _trace_id(own_span) or uuid.uuid4().hex, is_begun=True)
+        now = replace(
+            before,
+            id=before.id or _trace_id(own_span) or uuid.uuid4().hex,
+            is_begun=True,
+            is_on=own_span.foreign is not None,
+        )
         if content is not None:
             now = replace(now, has_content=content, slow_seconds=slow_query_seconds)
         own_span.set({"hlgraph.correlation_id": now.id})
@@ -249,7 +263,7 @@ def span(
 
 
 def measure(name: str, value: float, *, by: Mapping[str, Attribute]) -> None:
-    """Adds a value to a metric, if OpenTelemetry is loaded.
+    """Adds a value to a metric, if they are recorded.
 
     Parameters
     ----------

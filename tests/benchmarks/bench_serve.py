@@ -34,7 +34,7 @@ ROUNDS = {"chunk": 20, "auto": 6}
 CALLS = {"chunk": 320, "auto": 64}  # of all clients together, in one turn
 TURNS = 5
 STRATEGIES = ("chunk", "auto")
-_NEW = itertools.count()
+_NEW = itertools.count(time.time_ns() // 1_000)
 
 
 class Client:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping
 from contextvars import copy_context
@@ -69,6 +71,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
     provider, meters = TracerProvider(), MeterProvider(metric_readers=[made.reader])
     provider.add_span_processor(SimpleSpanProcessor(made.exporter))
     monkeypatch.setattr(telemetry, "tracer", lambda: provider.get_tracer("hlgraph"))
+    monkeypatch.setattr(telemetry, "_is_provided", lambda part, role: True)
     meter, held = meters.get_meter("hlgraph"), dict[str, Any]()
 
     def instrument(name: str) -> Any:
@@ -287,6 +290,24 @@ def test_opentelemetry_is_not_imported_by_default(monkeypatch: pytest.MonkeyPatc
     with telemetry.span("x") as span, telemetry.model_call("chat", "openai:x"):
         span.set({"a": 1})
     telemetry.measure("hlgraph.model.cost", 1.0, by={})
+
+
+def test_the_api_alone_records_nothing_until_a_provider_is_set() -> None:
+    lines = """
+        import fastapi, opentelemetry.trace as trace, opentelemetry.metrics as metrics
+        from hlgraph import telemetry
+        before = telemetry.is_on()
+        with telemetry.operation("search"), telemetry.span("step") as span:
+            inside = telemetry.is_on(), span.foreign
+        from opentelemetry.sdk.{part} import {provider}
+        {part}.set_{role}_provider({provider}())
+        with telemetry.operation("search"):
+            print(before, inside, telemetry.is_on())
+    """
+    for part, role, provider in (("trace", "tracer", "TracerProvider"), ("metrics", "meter", "MeterProvider")):
+        code = textwrap.dedent(lines).format(part=part, role=role, provider=provider)
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout == "False (False, None) True\n"
 
 
 @pytest.mark.parametrize("wrong", [{"exporter": "file"}, {"slow_query_seconds": -1.0}])
