@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from hlgraph.extract.local._lexicon import (
     ADJECTIVES,
+    BARE_NAMES,
     IRREGULAR,
     KIND_OF_NOUN,
     LISTS,
@@ -425,6 +426,7 @@ _OWN_PART = re.compile(rf"s(?P<part>{_NOUNS}{_OF_PARTS}){_FINITE}")
 _BEHIND = rf"(?:[iot][dk]?{_NOUNS}|[it]d?M|iD){{0,2}}(?:,[^,.wu]{{1,14}},)?"
 _TITLE_PART = re.compile(rf"[dk]?a*(?P<part>{_NOUNS}{_OF_PARTS}){_BEHIND}{_FINITE}")
 _LONGEST_PART = 6
+_BEFORE_TAIL = re.compile(r" (?:[-–—]|of|in|at|for|by|to|and|with|on|from) ")
 
 
 def subjects(sentence: Tagged, title: Title) -> Iterator[Subject]:
@@ -499,7 +501,11 @@ def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
         elif is_thing and VERB.match(tags, at + 2):
             yield from _named(sentence, title, at + 2)
         elif match := _TITLE_PART.match(tags, at):
-            yield from _part(sentence, match, (title.bare,))
+            bare = _bare_word(sentence, match)
+            if bare and bare.lower() == _BEFORE_TAIL.split(title.bare, maxsplit=1)[0].rsplit(" ", 1)[-1].lower():
+                yield Subject((title.bare,), "", match.end())
+            elif not bare or (bare.lower() not in BARE_NAMES and tag_of(bare.lower()) != "v"):
+                yield from _part(sentence, match, (title.bare,))
     if not is_person:
         return
     for at in range(start + 1, len(tags)):
@@ -507,6 +513,13 @@ def _of_title(sentence: Tagged, title: Title) -> Iterator[Subject]:
             if any(tags[i] == "M" and sentence.name(i) != title.bare and is_subject(tags, i) for i in range(at)):
                 return
             yield from _named(sentence, title, at + 1)
+
+
+def _bare_word(sentence: Tagged, match: re.Match[str]) -> str:
+    """The part if it is one word with a capital and without an article: "King" in "King was born"; else empty."""
+    start, end = match.span("part")
+    word = sentence.words[start]
+    return word if start == match.start() and end == start + 1 and word[0].isupper() else ""
 
 
 def names_title(noun: str, title: Title) -> bool:

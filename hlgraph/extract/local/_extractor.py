@@ -440,7 +440,7 @@ class LocalExtractor(Extractor):
     @property
     def fingerprint(self) -> str:
         """Name and version of the rules."""
-        return "local/19"
+        return "local/20"
 
     def extract(self, chunks: Sequence[ChunkInput]) -> list[Extraction]:
         """One extraction per chunk, in order, in time linear in the length of the texts."""

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hlgraph.extract.local import _lexicon as lexicon
+from hlgraph.extract.local._clauses import tag_of
 from hlgraph.extract.local._units import MentionSpan
 from hlgraph.text import STOP_WORDS, word_set
 
@@ -178,6 +179,25 @@ _GERMAN_PLACE = re.compile(r"\b(?:in|aus|nach|bei|von)\s$")
 _IS = re.compile(
     r"(?:['’]s)?\s(?:is|was|has|had|became|won|said|says|announced|wrote|began|died|lives|joined|released)\b"
 )
+# What follows a subject, as tags: a finite verb, with what tells it from a participle or a plural. A capital is M.
+_PART = re.compile(r"\d(?:[\d.,:]*\d)?|[^\W_]+(?:[-'’.][^\W_]+)*|[^\w\s]")
+_FINITE = re.compile(r"a*(?:[bxy]|v(?=a*(?:[dkM#ithmo]|n[^bxyvz]*\.$))|z(?=a*(?:[dkM#it]|n[^bxyvz]*\.$)))")
+_DEFINED = re.compile(
+    r" (?:is|was) (?:born|an? (?:[a-z-]+ ){0,3}?(?P<noun>[a-z]+)(?= (?:in|of|from|on|at|near|who)\b|[.,;]|$))"
+)
+# What stands between a subject and its verb: "Boeing, a maker of planes, is", "Beijing (the capital) is", "Beijing and Ulm are".
+_INSERTION = re.compile(
+    r" \([^()]{1,60}\)|, (?:an? |the |[A-Z])[^,.;()]{1,60},|(?P<other> and [A-Z][a-z]+(?: [A-Z][a-z]+)*)(?= [a-z])"
+)
+_ADVERBIAL = ("ly", "ed")
+_COMPLEMENT = re.compile(r"a*b[ax]*[d#]([^.,bxyviotw]*)")
+_PASSIVE = re.compile(r"a*(?:b|xa*e)a*v")
+# What follows "Will" and "May" as names, but no modal verb.
+_AFTER_NAMESAKE = re.compile(r" (?:is|was|has|had|won|wrote|became|said|[a-z]{3,}[^\We]ed)\b(?!.*\?$)")
+_PLURAL_VERBS = word_set("are were have do may")
+_LONGEST_CLAUSE = 120
+_PROPER_KINDS = frozenset(("person", "place", "organization"))
+_SOFT_ENDINGS = ("ing", "ed", "ance", "ence")  # those of many names: Beijing, Ted, France, Florence
 _WITH_DOT = frozenset(("Jr", "Sr", "Inc", "Ltd", "Co", "Corp"))
 _AFTER_COMMA = frozenset(("Jr", "Sr", "Inc", "Ltd", "LLC", "D.C", "D.C."))
 _RANK = re.compile(r", \d{1,2}(?:st|nd|rd|th) $")
@@ -215,6 +235,8 @@ def names(text: str, words: Sequence[Token], evidence: Shape, *, taken: Sequence
         while last + 1 < len(free) and last - first < _LONGEST_RUN and _joins(text, free, first, last):
             last += 1
         is_opener = last == first and free[first].is_first and free[first].word.lower() in lexicon.OPENERS
+        if is_opener and _AFTER_NAMESAKE.match(text, free[first].end) and tag_of(free[first].word) == "y":
+            result.append(MentionSpan(free[first].start, free[first].end, free[first].word, ""))
         if last - first < _LONGEST_NAME and not (is_opener and free[first].word not in evidence.acronyms):
             result.extend(_name(text, free[first : last + 1], evidence))
         first = last + 1
@@ -394,11 +416,74 @@ def _is_name_at_head(text: str, token: Token, evidence: Shape) -> bool:
     """Whether the capitalised first word of a sentence is a name: seen elsewhere, an acronym, or a likely subject."""
     word, lower = token.word, token.word.lower()
     if word not in evidence.acronyms and (lower in lexicon.ORDINARY or lower in evidence.lower):
-        return False
+        return _is_defined(text, token)
     if word in evidence.capital or word[1:] != lower[1:]:
         return True
-    is_subject = _IS.match(text, token.name_end) is not None
-    return is_subject and not evidence.is_german and not lower.endswith(lexicon.COMMON_ENDINGS)
+    if evidence.is_german:
+        return False
+    if _IS.match(text, token.name_end) and not lower.endswith(lexicon.COMMON_ENDINGS):
+        return True
+    return _is_defined(text, token) if lower in lexicon.WORD_TAGS else _begins_clause(text, token)
+
+
+def _is_defined(text: str, token: Token) -> bool:
+    """Whether an everyday word is called a person, a place or a body, or born: "Reading is a town"."""
+    match, lower = _DEFINED.match(text, token.end), token.word.lower()
+    if match is None or lower in lexicon.OPENERS or lower in lexicon.BARE_NAMES or lower in lexicon.KIND_OF_NOUN:
+        return False
+    return match["noun"] is None or lexicon.KIND_OF_NOUN.get(match["noun"]) in _PROPER_KINDS
+
+
+def _begins_clause(text: str, token: Token) -> bool:
+    """Whether a first word is the subject of the verb after it, and more likely a name than a common noun."""
+    lower = token.word.lower()
+    insertion = _INSERTION.match(text, token.end)
+    start = insertion.end() if insertion else token.end
+    if token.is_possessive or text[start : start + 1] != " ":
+        return False
+    parts = _PART.findall(text, start, start + _LONGEST_CLAUSE)
+    tags = "".join(map(_tag_after, parts))
+    match = _FINITE.match(tags)
+    if match is None:
+        return False
+    end, last = match.end(), tags[match.end() - 1]
+    verb = parts[end - 1]
+    if insertion:
+        is_several = insertion["other"] is not None and not lower.endswith("s")
+        return (last in "bxy" and verb not in _PLURAL_VERBS and not lower.endswith(_ADVERBIAL)) or is_several
+    is_finite = last != "z" or verb in lexicon.SINGULAR_VERBS or (tags[end] in "dk" and verb not in lexicon.PLAIN)
+    if not is_finite or verb in _PLURAL_VERBS or parts[end : end + 1] == ["by"]:
+        return False
+    if lower.endswith(lexicon.COMMON_ENDINGS):
+        return _is_proper_verb(lower, tags, parts, end)
+    is_plural = lower.endswith("s") and not lower.endswith(("ss", "us", "is"))
+    return not is_plural or last not in "vy" or verb in lexicon.PROPER_VERBS
+
+
+def _tag_after(part: str) -> str:
+    """The tag of a word behind a subject; a mark is a full stop or a comma."""
+    if not part[0].isalnum():
+        return "," if part == "," else "."
+    tag = tag_of(part)
+    return "M" if part[0].isupper() and (tag == "n" or part == "May") else tag
+
+
+def _is_proper_verb(lower: str, tags: str, parts: Sequence[str], end: int) -> bool:
+    """Whether a name, not a common noun or a participle with the same ending, precedes the verb: "Beijing is the capital"."""
+    complement, passive = _COMPLEMENT.match(tags), _PASSIVE.match(tags)
+    nouns = parts[complement.start(1) : complement.end(1)] if complement else []
+    if any(lexicon.KIND_OF_NOUN.get(noun) in _PROPER_KINDS for noun in nouns[-1:]):
+        return not lower.endswith("ed") or lower not in lexicon.INVERTED
+    if passive:
+        return parts[passive.end() - 1] in lexicon.PROPER_PASSIVES
+    verb, tag = parts[end - 1], tags[end - 1]
+    if not lower.endswith(_SOFT_ENDINGS):
+        return verb in lexicon.PROPER_VERBS
+    if tag in "vzy":
+        return lexicon.HAPPENING.isdisjoint(parts[: end + 2])
+    if lower.endswith("ed"):
+        return tag == "x"
+    return complement is not None or tag == "x" or tags[end : end + 1] in ("i", "M", "#")
 
 
 def _kind(name: str, lowered: Sequence[str]) -> str:
