@@ -273,7 +273,7 @@ class EntityShown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EntitiesShown(Shown, frozen=True, kw_only=True, omit_defaults=True):
-    """Entities by id; ``after`` is where the next page begins."""
+    """Entities, the best match first; ``after`` is where the next page begins."""
 
     entities: tuple[EntityShown, ...]
     after: str | None = None
@@ -544,18 +544,16 @@ def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
     return PassagesShown(source=named, passages=passages, total=len(source.chunks), note=note)
 
 
-@_tool("Find an entity", "Find people, places and things by words of their name.")
+@_tool("Find an entity", "Find people, places and things by words of their name, the best match first.")
 def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
     asked = call.asked
-    listed = call.service.records.entities(
-        call.who,
-        call.corpus,
-        asked=shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None),
-    )
+    wanted = shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None)
+    find = partial(call.service.records.entities, call.who, call.corpus)
+    listed = find(asked=wanted)
     shown = call.budget.fit(map(_entity, listed.entities))
     after = listed.after
-    if len(shown) < len(listed.entities):
-        after = shown[-1].id if shown else asked.after or None
+    if len(shown) < len(listed.entities):  # the next page begins where the budget ended
+        after = find(asked=msgspec.structs.replace(wanted, limit=len(shown))).after if shown else asked.after or None
     note = call.budget.note(len(shown), len(listed.entities), what="entities", how=f"after={after}")
     return EntitiesShown(
         entities=shown, after=after, note=note or (f"more may follow: ask with after={after}" if after else "")

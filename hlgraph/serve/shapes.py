@@ -35,7 +35,7 @@ Where = Annotated[
 ]
 Named = Annotated[str, Meta(min_length=1, max_length=500)]
 Skip = Annotated[int, Meta(ge=0, le=10_000_000)]
-Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Id = Annotated[str, Meta(min_length=1, max_length=200, examples=["0f7a94f6dcbde7d5038038302d3113bf"])]
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -334,9 +334,12 @@ class ListAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class EntitiesAsked(ListAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which entities are listed; ``name``: those whose name has these words. A page looks at 20,000 entities at most."""
+    """Which entities are listed; ``name``: those whose name has these words, the best match first.
 
-    name: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+    A page looks at 20,000 entities at most.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=500, examples=["bridge"])] | None = None
 
 
 class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -360,8 +363,8 @@ class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class PathAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
     """Two entities, by id or name, and how many facts may lead from one to the other."""
 
-    start: Named
-    end: Named
+    start: Annotated[Named, Meta(examples=["Mara Quill"])]
+    end: Annotated[Named, Meta(examples=["Aldane Bridge"])]
     hops: Annotated[int, Meta(ge=1, le=6)] = 4
     where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
 
@@ -405,7 +408,7 @@ class EntityNamed(Struct, frozen=True, kw_only=True):
 
 
 class EntitiesListed(Struct, frozen=True, kw_only=True):
-    """Entities by id; ``total`` is the number of all, if no name was asked for."""
+    """Entities by id, those of a name by relevance; ``total`` is the number of all, if no name was asked for."""
 
     entities: tuple[EntityNamed, ...]
     total: int | None = None
@@ -493,7 +496,7 @@ class CommunitiesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fiel
 
     skip: Skip = 0
 
-    level: Annotated[int, Meta(ge=0, le=100)] | None = None
+    level: Annotated[int, Meta(ge=0, le=100, examples=[0])] | None = None
     names: Annotated[int, Meta(ge=0, le=100)] = 10
 
 
@@ -558,7 +561,7 @@ class MapFound(Struct, frozen=True, kw_only=True):
 class SummariesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which summaries are listed: those of one ``level``, or all."""
 
-    level: Annotated[int, Meta(ge=0, le=100)] | None = None
+    level: Annotated[int, Meta(ge=0, le=100, examples=[0])] | None = None
 
 
 class SummaryNamed(Struct, frozen=True, kw_only=True):
