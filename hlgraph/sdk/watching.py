@@ -186,7 +186,9 @@ def _listed(path: str) -> dict[str, str]:
 def _synchronised(graph: HLGraph, folder: str, *, options: IngestOptions) -> Iterator[WatchEvent]:
     """Bring the corpus to the state of the whole folder."""
     report = graph.ingestion.bring([folder], options)
-    yield from _of_report(report, WatchEvent("synchronised", source_uri(folder), _counts(report)), *_empty(report.files))
+    yield from _of_report(
+        report, WatchEvent("synchronised", source_uri(folder), _counts(report)), *_empty(report.files)
+    )
 
 
 def _changed_files(
