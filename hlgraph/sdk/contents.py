@@ -12,13 +12,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import ClassVar, Generic, NamedTuple, TypeVar, overload
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_ids, shown, source_ids
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.history import AsOf, past_of
-from hlgraph.records import KIND_OF, Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
+from hlgraph.records import (
+    KIND_OF,
+    Chunk,
+    Entity,
+    Fact,
+    Kind,
+    Listing,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Tabular,
+)
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
 from hlgraph.sdk.arguments import check_not_negative, checked, parsed
@@ -352,6 +364,23 @@ class Contents:
                 return
 
 
+class Listed(Contents, Tabular):
+    """The records of one kind as a caller sees them. Its table has one row per record of the corpus, read page by page."""
+
+    __slots__ = ()
+    _record_type: ClassVar[type]
+
+    def each(self) -> Iterator[object]:
+        """All records."""
+        raise NotImplementedError
+
+    def _columns(self) -> tuple[str, ...]:
+        return _COLUMNS[self._record_type]
+
+    def _rows(self) -> Iterator[Mapping[str, object]]:
+        return map(row_of, self.each())
+
+
 def together(part: Contents, read: Callable[[], T]) -> T:
     """The result of several reads of one state.
 
@@ -370,7 +399,7 @@ def check_limit(limit: int) -> None:
 
 
 @checked
-class Sources(Contents):
+class Sources(Listed):
     """The sources of one corpus, as the caller sees them.
 
     Examples
@@ -380,9 +409,11 @@ class Sources(Contents):
         page = graph.sources.list(where="year >= 1900", limit=100)
         print(len(page), "of", page.total)
         print(graph.sources.open(page[0].uri).text)
+        print(graph.sources.to_pandas()["title"])  # of all sources
     """
 
     __slots__ = ()
+    _record_type = Source
 
     def list(
         self,
@@ -480,7 +511,7 @@ def _text(chunks: Sequence[Chunk]) -> str:
 
 
 @checked
-class Entities(Contents):
+class Entities(Listed):
     """The entities of one corpus, as the caller sees them.
 
     Examples
@@ -493,6 +524,7 @@ class Entities(Contents):
     """
 
     __slots__ = ()
+    _record_type = Entity
 
     def list(
         self,

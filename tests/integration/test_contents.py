@@ -16,7 +16,7 @@ from live_stores import opened as opened_servers
 
 import hlgraph
 from hlgraph.errors import AccessError, InputError, MissingExtraError, UnknownNameError, WhereError
-from hlgraph.records import Document, Kind
+from hlgraph.records import Answer, Document, Kind
 from hlgraph.sdk import contents
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
@@ -232,6 +232,14 @@ def test_results_have_a_length_and_print_and_become_tables(tmp_path: Path) -> No
             assert table.num_rows == len(listing) == len(listing.to_pandas())
             assert table.column_names == list(listing.to_pandas().columns)
         assert set(graph.sources.list().to_arrow()["metadata.tags"].to_pylist()) == {"x, y", "3"}  # values of two types
+        for part in (graph.sources, graph.entities, graph.facts):  # all of them
+            assert part.to_arrow().to_pylist() == part.list(limit=100).to_arrow().to_pylist()
+            assert list(part.to_pandas()["id"]) == [each.id for each in part.each()]
+        cited = answer.to_pandas()
+        assert list(cited["number"]) == [each.number for each in answer.citations] != []
+        assert list(cited["place"]) == [each.evidence.place for each in answer.citations]
+        assert answer.to_arrow().column_names == list(cited.columns) == list(result.to_pandas().columns)
+        assert list(Answer("Who?", "", (), is_supported=False).to_pandas().columns) == list(cited.columns)
         nothing = {"where": "title = 'none'"}
         for empty, column in (
             (graph.sources.list(**nothing), "uri"),

@@ -69,7 +69,8 @@ def test_bytes_are_left_out_with_one_warning_for_their_column_and_missing_values
     (warning,) = report.warnings
     assert warning.uri == "rows:"
     assert warning.error == (
-        "column 'photo': left out 2 values (bytes), which metadata cannot hold; give text, numbers, booleans, dates, or lists of these"
+        "column 'photo': left out 2 values (bytes), which metadata cannot hold; give text, numbers, booleans, dates, or lists "
+        "of these"
     )
     assert stored(graph) == {"rows:#1": {"n": 1}, "rows:#2": {"n": 2}, "rows:#3": {}}
 
