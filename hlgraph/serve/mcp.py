@@ -75,6 +75,8 @@ _INSTRUCTIONS: Final = (
 )
 _NAMES_OF_ROUTES: Final = {
     "GET /v1/corpora lists those": "the tool corpora lists those",
+    "GET /v1/corpora/CORPUS/sources lists them": "the resources are the sources",
+    "GET /v1/corpora/CORPUS/entities lists them": "the tool find_entity finds them by words of their names",
     "compare it with the schema in /v1/openapi.json": "compare it with the input schema of the tool",
 }
 

@@ -853,6 +853,11 @@ _PROBLEMS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.HLGraphError, 500, "The server failed", "tell the operator of the server"),
 )
 
+_ROUTES_OF_COMMANDS: Mapping[str, str] = {
+    "hlgraph sources lists them": "GET /v1/corpora/CORPUS/sources lists them",
+    "hlgraph entities lists them": "GET /v1/corpora/CORPUS/entities lists them",
+    "hlgraph show ENTITY lists those": "GET /v1/corpora/CORPUS/entities/ENTITY lists those",
+}
 
 _OF_OPERATORS = (
     errors.ClusterError,
@@ -885,6 +890,8 @@ def problem_of(error: Exception, *, operates: bool = False, id: str = "") -> Pro
     for kind, status, title, mend in _PROBLEMS:
         if isinstance(error, kind):
             said = str(error)
+            for command, route in _ROUTES_OF_COMMANDS.items():
+                said = said.replace(command, route)
             problem = Problem(
                 type=f"urn:hlgraph:error:{type(error).__name__}",
                 title=title,

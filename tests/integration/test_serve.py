@@ -1372,6 +1372,17 @@ def test_clients_of_openai_may_add_parameters_of_proxies(notes: Open) -> None:
     assert "leave it out" in problem(notes.client.post("/v1/corpora/default/search?a=1", json=QUESTION), 400)["detail"]
 
 
+def test_a_problem_names_routes_and_no_command(notes: Open) -> None:
+    for kind, mend in (
+        ("sources", "GET /v1/corpora/CORPUS/sources lists them"),
+        ("entities", "GET /v1/corpora/CORPUS/entities lists them"),
+        ("facts", "GET /v1/corpora/CORPUS/entities/ENTITY lists those of an entity"),
+    ):
+        found = problem(notes.client.get(f"/v1/corpora/default/{kind}/{'0' * 32}"), 404)
+        assert found["mend"] == mend
+        assert found["detail"].endswith(mend)
+
+
 def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -> None:
     import hypothesis
     import requests
