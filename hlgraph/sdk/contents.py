@@ -659,10 +659,10 @@ def _match_place(after: str | None) -> tuple[str, tuple[int, int, str]]:
     >>> _match_place(_match_cursor("", (1, 12, "0f7a94f6dcbde7d5038038302d3113bf")))
     ('', (1, 12, '0f7a94f6dcbde7d5038038302d3113bf'))
     """
-    found = _MATCH_PLACE.fullmatch(".0.0." if after is None else after)
-    if found is None:
+    place = _MATCH_PLACE.fullmatch(".0.0." if after is None else after)
+    if place is None:
         raise _no_place(after)
-    begin, kind, length, last = found.groups(default="")
+    begin, kind, length, last = place.groups(default="")
     return begin, (int(kind), int(length), last)
 
 
