@@ -6,7 +6,7 @@ of the source, with an exclusive end: ``text[start:end]``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from datetime import date
 from decimal import Decimal
@@ -341,11 +341,8 @@ KIND_OF: Mapping[type, Kind] = {record_type: kind for kind, record_type in RECOR
 _CELL = 60  # characters of a cell of a printed table
 
 
-class Listing(Sequence[T_co], Generic[T_co]):
-    """A sequence of records that prints as a table, renders in notebooks, and converts to pandas or Arrow (extra ``frames``).
-
-    A subclass must define :meth:`_rows` and may override the rest.
-    """
+class Tabular:
+    """Records that convert to pandas or Arrow (extra ``frames``). A subclass must define :meth:`_rows`."""
 
     __slots__ = ()
 
@@ -356,26 +353,6 @@ class Listing(Sequence[T_co], Generic[T_co]):
     def _columns(self) -> tuple[str, ...]:
         """The first columns of the table; an empty table has them, too."""
         return ()
-
-    def _printed(self) -> tuple[str, ...]:
-        """The columns that are printed."""
-        return self._columns()
-
-    def _footer(self) -> str:
-        """A line below the printed table, or an empty string."""
-        return ""
-
-    def __str__(self) -> str:
-        head, rows = self._printed(), list(self._rows())
-        cells = [head, *(tuple(_cell(row.get(name)) for name in head) for row in rows)] if rows else []
-        widths = [max(len(row[at]) for row in cells) for at in range(len(head))] if rows else []
-        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join(line.rstrip() for line in (*lines, self._footer()) if line)
-
-    def _repr_html_(self) -> str:
-        head = self._printed()
-        rows = [[_cell(row.get(name)) for name in head] for row in self._rows()]
-        return f"{as_html_table(head, rows)}<p>{escape(self._footer())}</p>"
 
     def to_pandas(self) -> DataFrame:
         """A pandas data frame with one row per record. Raises MissingExtraError without the extra ``frames``."""
@@ -403,6 +380,35 @@ class Listing(Sequence[T_co], Generic[T_co]):
 
     def _all_columns(self, rows: Sequence[Mapping[str, object]]) -> list[str]:
         return list(dict.fromkeys((*self._columns(), *(name for row in rows for name in row))))
+
+
+class Listing(Tabular, Sequence[T_co], Generic[T_co]):
+    """A sequence of records that prints as a table, renders in notebooks, and converts to pandas or Arrow.
+
+    A subclass must define :meth:`_rows` and may override the rest.
+    """
+
+    __slots__ = ()
+
+    def _printed(self) -> tuple[str, ...]:
+        """The columns that are printed."""
+        return self._columns()
+
+    def _footer(self) -> str:
+        """A line below the printed table, or an empty string."""
+        return ""
+
+    def __str__(self) -> str:
+        head, rows = self._printed(), list(self._rows())
+        cells = [head, *(tuple(_cell(row.get(name)) for name in head) for row in rows)] if rows else []
+        widths = [max(len(row[at]) for row in cells) for at in range(len(head))] if rows else []
+        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join(line.rstrip() for line in (*lines, self._footer()) if line)
+
+    def _repr_html_(self) -> str:
+        head = self._printed()
+        rows = [[_cell(row.get(name)) for name in head] for row in self._rows()]
+        return f"{as_html_table(head, rows)}<p>{escape(self._footer())}</p>"
 
 
 def _text(value: object) -> str:
@@ -672,9 +678,30 @@ class ReportFigures:
     foreign_citations: int = 0
 
 
+EVIDENCE_COLUMNS = (
+    *("number", "score", "text", "kind", "id", "uri", "title", "start", "end", "page"),
+    *("chunk_id", "source_id", "place"),
+)
+"""The columns of a table of evidence."""
+
+
+def evidence_row(number: int, piece: Evidence) -> dict[str, object]:
+    """A piece of evidence as a row of a table.
+
+    Parameters
+    ----------
+    number : its number, from 1
+    piece : the evidence
+    """
+    source = piece.source
+    values = (number, piece.score, piece.text, piece.kind.value, piece.id, source.uri, source.title)
+    where = (piece.start, piece.end, piece.page, piece.chunk_id, source.id, piece.place)
+    return dict(zip(EVIDENCE_COLUMNS, (*values, *where), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer with its citations, and whether the evidence supports it.
+class Answer(Tabular):
+    """An answer with its citations, and whether the evidence supports it. Its table has one row per citation.
 
     Attributes
     ----------
@@ -720,6 +747,12 @@ class Answer:
     uncovered: tuple[str, ...] = ()
     reason: str = ""
     evidence: tuple[Evidence, ...] = field(default=(), compare=False, repr=False)
+
+    def _columns(self) -> tuple[str, ...]:
+        return EVIDENCE_COLUMNS
+
+    def _rows(self) -> Iterator[Mapping[str, object]]:
+        return (evidence_row(each.number, each.evidence) for each in self.citations)
 
     def __str__(self) -> str:
         """The text, and below it the places that it cites."""

@@ -24,7 +24,7 @@ from hlgraph.ingest.report import Failure
 from hlgraph.models.accounts.budget import Usage
 from hlgraph.read.discover import ADDRESS, DOWNLOAD, is_missing
 from hlgraph.read.outcomes import Files
-from hlgraph.read.rows import DataFrame, frame_rows, given_documents
+from hlgraph.read.rows import GIVEN, DataFrame, frame_rows, given_documents
 from hlgraph.records import Document, plain_scalar
 from hlgraph.stores.protocols import domain_of, domain_store
 
@@ -59,11 +59,13 @@ class Given(NamedTuple):
     ----------
     sources : paths and documents
     failed : rows that are no documents
+    warnings : columns of rows with values that cannot be stored
     has_rows : whether there were rows
     """
 
     sources: list[str | Path | Document]
     failed: list[Failure]
+    warnings: list[Failure]
     has_rows: bool
 
     @property
@@ -102,12 +104,13 @@ def given(
     if not rows:
         _refuse_missing(kept)
     failed: list[Failure] = []
-    for result in given_documents(rows, mapping or {}) if rows else ():
+    warnings: list[str] = []
+    for result in given_documents(rows, mapping or {}, warnings=warnings) if rows else ():
         if isinstance(result, Document):
             kept.append(result)
         else:
             failed.append(Failure(result.uri, str(result.error)))
-    return Given(kept, failed, bool(rows))
+    return Given(kept, failed, [Failure(GIVEN, text) for text in warnings], bool(rows))
 
 
 def _plain(document: Document) -> Document:

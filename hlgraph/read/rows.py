@@ -12,13 +12,14 @@ import json
 import math
 import re
 from abc import ABC
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain, starmap, takewhile
+from itertools import chain, takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 from urllib.parse import quote
 
 from hlgraph.errors import InputError, ReadError
@@ -48,6 +49,7 @@ _DEEPEST = 32
 _MOST_NESTED = 100  # of a table of names and values
 _INT64 = 1 << 63
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+>$")  # of an object that has no text
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,17}")
 
 
@@ -1036,12 +1038,14 @@ def frame_rows(frame: Any) -> Iterator[dict[str, object]]:
 
 
 def given_value(value: object) -> object:
-    """A value of a program as a row holds it: dates stay, values of numpy are plain, and what is missing is None.
+    """A value of a program as a row holds it: dates stay, values of numpy are plain. What is missing or has no text is None.
+
+    Missing are None, NaN and the like. Bytes, and objects that print as their address, have no text.
 
     Examples
     --------
-    >>> given_value({"day": date(2024, 3, 5), "cost": Decimal("1.50"), "none": float("nan")})
-    {'day': datetime.date(2024, 3, 5), 'cost': 1.5, 'none': None}
+    >>> given_value({"day": date(2024, 3, 5), "cost": Decimal("1.50"), "none": float("nan"), "photo": b"\\x89PNG"})
+    {'day': datetime.date(2024, 3, 5), 'cost': 1.5, 'none': None, 'photo': None}
     """
     value = plain_scalar(value)
     if isinstance(value, float) and math.isnan(value):
@@ -1050,15 +1054,48 @@ def given_value(value: object) -> object:
         return {str(name): given_value(each) for name, each in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(given_value, value), key=str)
-    if isinstance(value, list | tuple):
+    if _is_list(value):
         return [given_value(each) for each in value]
-    if hasattr(value, "dtype") and isinstance(value, Iterable):
-        return [given_value(each) for each in value]
+    if _has_no_text(value):
+        return None
     return value if isinstance(value, date | time) else plain_value(value)
 
 
+def _is_list(value: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(value, list | tuple) or (hasattr(value, "dtype") and isinstance(value, Iterable))
+
+
+def _has_no_text(value: object) -> bool:
+    if value is None or isinstance(value, str | int | float | date | time | timedelta):
+        return False
+    return isinstance(value, bytes | bytearray | memoryview) or _ADDRESS.search(str(value)) is not None
+
+
+def _without_text(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """The path and the type of each value in a row that has no text."""
+    value = plain_scalar(value)
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _without_text(f"{name}.{key}" if name else str(key), each)
+    elif isinstance(value, set | frozenset) or _is_list(value):
+        for each in value:
+            yield from _without_text(name, each)
+    elif _has_no_text(value):
+        yield name, type(value).__name__
+
+
 class GivenRows(RowMapping):
-    """Assigns the columns of the rows of a program: ``uri`` names the document, and a mapping ``metadata`` is its metadata."""
+    """Assigns the columns of the rows of a program: ``uri`` names the document, and a mapping ``metadata`` is its metadata.
+
+    Parameters
+    ----------
+    mapping : see :class:`RowMapping`
+    lost : receives how many values metadata cannot store, by their column and their kind
+    """
+
+    def __init__(self, mapping: Mapping[str, str], *, lost: Counter[tuple[str, str]]) -> None:
+        super().__init__(mapping)
+        self._lost = lost
 
     def document(self, origin: Origin, columns: Mapping[str, object]) -> Document:
         """See :meth:`RowMapping.document`."""
@@ -1069,12 +1106,18 @@ class GivenRows(RowMapping):
         if isinstance(inner := rest.get("metadata"), Mapping):
             rest = {**inner, **{name: value for name, value in rest.items() if name != "metadata"}}
         document = super().document(origin, rest)
+        for name, value in leaves(rest):
+            if metadata_value(value) is None and value is not None:
+                if isinstance(value, float):
+                    self._lost[name, "infinities"] += 1
+                elif isinstance(value, list) and any(isinstance(each, list | Mapping) for each in value):
+                    self._lost[name, "lists of lists or objects"] += 1
         uri = columns.get("uri")
         return document if uri is None else replace(document, uri=clean(str(uri)))
 
 
 def given_documents(
-    rows: Iterable[Mapping[str, object]], mapping: Mapping[str, str]
+    rows: Iterable[Mapping[str, object]], mapping: Mapping[str, str], *, warnings: list[str]
 ) -> Iterator[Document | ReadFailure]:
     """A document or a failure for each row; tables if none of the first 1,000 rows has a text.
 
@@ -1082,12 +1125,22 @@ def given_documents(
     ----------
     rows : mappings of columns to values
     mapping : column name by part of a document; see ``ReadOptions.mapping``
+    warnings : receives, at the end, a line for each column with values that cannot be stored
     """
-    yield from records_of(Origin(GIVEN), Table(starmap(_given_row, enumerate(rows, 1))), mapping=GivenRows(mapping))
+    lost = Counter[tuple[str, str]]()
+    table = Table(_given_row(number, row, lost) for number, row in enumerate(rows, 1))
+    yield from records_of(Origin(GIVEN), table, mapping=GivenRows(mapping, lost=lost))
+    warnings += [
+        f"column {name!r:.100}: left out {count:,} value{'s' * (count > 1)} ({kind}), which metadata cannot hold; give text, "
+        "numbers, booleans, dates, or lists of these"
+        for (name, kind), count in sorted(lost.items())
+    ]
 
 
-def _given_row(number: int, row: Mapping[str, object]) -> Row | Flaw:
+def _given_row(number: int, row: Mapping[str, object], lost: Counter[tuple[str, str]]) -> Row | Flaw:
     try:
-        return Row(number, {str(name): given_value(value) for name, value in row.items()})
+        columns = {str(name): given_value(value) for name, value in row.items()}
     except RecursionError:
         return Flaw(number, "nests values too deeply, or in themselves")
+    lost.update(_without_text("", row))
+    return Row(number, columns)

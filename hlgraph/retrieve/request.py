@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Literal, get_args, overload
 
 from hlgraph.errors import InputError
-from hlgraph.records import SEARCH_K, Calibration, ChatUse, Evidence, Listing, Scalar
+from hlgraph.records import EVIDENCE_COLUMNS, SEARCH_K, Calibration, ChatUse, Evidence, Listing, Scalar, evidence_row
 from hlgraph.retrieve.explain.parts import (
     EvidenceGraph,
     HopTrace,
@@ -284,17 +285,10 @@ class SearchResult(Listing[Evidence]):
         return "\n".join(lines) or "no evidence"
 
     def _columns(self) -> tuple[str, ...]:
-        return (
-            *("number", "score", "text", "kind", "id", "uri", "title", "start", "end", "page"),
-            *("chunk_id", "source_id", "place"),
-        )
+        return EVIDENCE_COLUMNS
 
     def _printed(self) -> tuple[str, ...]:
         return "number", "score", "text", "place"
 
     def _rows(self) -> Iterator[Mapping[str, object]]:
-        for number, piece in enumerate(self.evidence, 1):
-            source = piece.source
-            values = (number, piece.score, piece.text, piece.kind.value, piece.id, source.uri, source.title)
-            where = (piece.start, piece.end, piece.page, piece.chunk_id, source.id, piece.place)
-            yield dict(zip(self._columns(), (*values, *where), strict=True))
+        return starmap(evidence_row, enumerate(self.evidence, 1))

@@ -192,6 +192,8 @@ class AsyncSources(Awaited[Sources]):
 
     list = awaited(Sources.list)
     each = streamed(Sources.each)
+    to_pandas = awaited(Sources.to_pandas)
+    to_arrow = awaited(Sources.to_arrow)
     open = awaited(Sources.open)
 
 
@@ -200,6 +202,8 @@ class AsyncEntities(Awaited[Entities]):
 
     list = awaited(Entities.list)
     each = streamed(Entities.each)
+    to_pandas = awaited(Entities.to_pandas)
+    to_arrow = awaited(Entities.to_arrow)
     open = awaited(Entities.open)
 
 
@@ -208,6 +212,8 @@ class AsyncFacts(Awaited[Facts]):
 
     list = awaited(Facts.list)
     each = streamed(Facts.each)
+    to_pandas = awaited(Facts.to_pandas)
+    to_arrow = awaited(Facts.to_arrow)
     open = awaited(Facts.open)
     read = awaited(Facts.read)
     sources = awaited(Facts.sources)

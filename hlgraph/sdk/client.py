@@ -201,7 +201,8 @@ class HLGraph:
         sources : paths, folders, globs, ``s3://`` addresses, ``-`` for standard input, documents, or ``sql:NAME`` for the
             result of the query that ``rows`` names. Rows: mappings, or a data frame of pandas, polars or Arrow. A row is a document
             if it has a column ``text`` (``mapping`` names another); ``title``, ``uri`` or ``id`` name it, a hash of the row if none
-            does, and the others are metadata. Dates and decimals are kept, and what is missing is left out
+            does, and the others are metadata. Dates and decimals are kept, and what is missing (None, NaN) is left out. Values that
+            metadata cannot hold, such as bytes, are left out with a warning that names their column
         text : texts, each a source that a hash of it names
         format, mapping, encoding, max_bytes, follow_links, comments : how files are read; see :class:`hlgraph.read.ReadOptions`
         extract : ``local`` (rules, default), ``spacy`` (rules and a pipeline of spaCy), ``precomputed`` (records of
@@ -1151,6 +1152,7 @@ def _ingested(
         options = replace(options, mapping={})
     report = graph.ingestion.bring(got.sources, options, on_progress=on_progress)
     report.failed.extend(got.failed)
+    report.warnings.extend(got.warnings)
     return report
 
 

@@ -1,7 +1,8 @@
 """What a corpus contains, as a caller may see it: lists of sources, entities and facts, page by page, and each of them opened.
 
 A page is in the order of ids, so that the id of its last record is where the next page begins, whatever was added or removed
-meanwhile. A store reads one page by an index (:meth:`hlgraph.stores.protocols.GraphStore.page`).
+meanwhile. A store reads one page by an index (:meth:`hlgraph.stores.protocols.GraphStore.page`). Entities that match words are in
+the order of relevance.
 """
 
 from __future__ import annotations
@@ -10,13 +11,26 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple, TypeVar, overload
+from operator import itemgetter
+from typing import ClassVar, Generic, NamedTuple, TypeVar, overload
 
 from hlgraph.errors import InputError, UnknownNameError
 from hlgraph.ids import entity_ids, shown, source_ids
 from hlgraph.ingest.delete import full_name
 from hlgraph.ingest.history import AsOf, past_of
-from hlgraph.records import KIND_OF, Chunk, Entity, Fact, Kind, Listing, Record, Relationship, Source, Statement
+from hlgraph.records import (
+    KIND_OF,
+    Chunk,
+    Entity,
+    Fact,
+    Kind,
+    Listing,
+    Record,
+    Relationship,
+    Source,
+    Statement,
+    Tabular,
+)
 from hlgraph.retrieve.request import MAX_K, View
 from hlgraph.retrieve.search import checked_corpus
 from hlgraph.sdk.arguments import check_not_negative, checked, parsed
@@ -182,6 +196,7 @@ class EntityDetails:
 
 
 _ID = re.compile(r"[0-9a-f]{32}")
+_WORD = re.compile(r"\w+")
 _TYPES: Mapping[Kind, type] = {Kind.SOURCE: Source, Kind.ENTITY: Entity, Kind.FACT: FactRow}
 _COLUMNS: Mapping[type, tuple[str, ...]] = {
     Source: ("id", "uri", "title", "version", "valid_from", "valid_to"),
@@ -326,7 +341,7 @@ class Contents:
     ) -> Page[T]:
         check_limit(limit)
         if after is not None and _ID.fullmatch(after) is None:
-            raise InputError(f"after is {after!a:.60}, where no page ends; give the value after of the page before")
+            raise _no_place(after)
 
         def read(reading: Reading) -> Page[T]:
             page = self.stores.graph.page(kind, reading.scope, after=after or "", size=limit)
@@ -349,6 +364,23 @@ class Contents:
                 return
 
 
+class Listed(Contents, Tabular):
+    """The records of one kind as a caller sees them. Its table has one row per record of the corpus, read page by page."""
+
+    __slots__ = ()
+    _record_type: ClassVar[type]
+
+    def each(self) -> Iterator[object]:
+        """All records."""
+        raise NotImplementedError
+
+    def _columns(self) -> tuple[str, ...]:
+        return _COLUMNS[self._record_type]
+
+    def _rows(self) -> Iterator[Mapping[str, object]]:
+        return map(row_of, self.each())
+
+
 def together(part: Contents, read: Callable[[], T]) -> T:
     """The result of several reads of one state.
 
@@ -367,7 +399,7 @@ def check_limit(limit: int) -> None:
 
 
 @checked
-class Sources(Contents):
+class Sources(Listed):
     """The sources of one corpus, as the caller sees them.
 
     Examples
@@ -377,9 +409,11 @@ class Sources(Contents):
         page = graph.sources.list(where="year >= 1900", limit=100)
         print(len(page), "of", page.total)
         print(graph.sources.open(page[0].uri).text)
+        print(graph.sources.to_pandas()["title"])  # of all sources
     """
 
     __slots__ = ()
+    _record_type = Source
 
     def list(
         self,
@@ -477,7 +511,7 @@ def _text(chunks: Sequence[Chunk]) -> str:
 
 
 @checked
-class Entities(Contents):
+class Entities(Listed):
     """The entities of one corpus, as the caller sees them.
 
     Examples
@@ -490,6 +524,7 @@ class Entities(Contents):
     """
 
     __slots__ = ()
+    _record_type = Entity
 
     def list(
         self,
@@ -504,8 +539,10 @@ class Entities(Contents):
 
         Parameters
         ----------
-        match : words that the names of an entity must have, or have as parts, in any order; None: every entity. A page looks at
-            20,000 entities at most, so it may have fewer than ``limit`` although ``after`` is not None.
+        match : words that the names of an entity must have, or have as parts, in any order; None: every entity. The entity of
+            this name comes first. Then come names that begin with the words, that have them as words, and that have them as
+            parts, the shorter name first. A page looks at 20,000 entities at most, and orders these. So it may have fewer than
+            ``limit`` although ``after`` is not None.
         where, limit, after, as_of : see :meth:`Sources.list`
 
         Raises
@@ -515,21 +552,21 @@ class Entities(Contents):
         if match is None:
             return self._page(Kind.ENTITY, _entities, where=where, limit=limit, after=after, as_of=as_of)
         check_limit(limit)
-        wanted = match.casefold().split()
-        matches: list[Entity] = []
+        begin, last = _match_place(after)
+        ids = entity_ids(self.corpus, match)
+        named = () if begin else self._read(lambda reading: _entities(reading, ids), where=where, as_of=as_of)
+        keyed, place = [((_EXACT, 0, entity.id), entity) for entity in named], begin or None
         for _ in range(_MATCH_PAGES):
-            page = self.list(where=where, limit=AT_ONCE, after=after, as_of=as_of)
-            for entity in page:
-                names = " ".join((entity.name, *entity.aliases)).casefold()
-                if all(word in names for word in wanted):
-                    matches.append(entity)
-                    if len(matches) == limit:
-                        is_last = page.after is None and entity is page.records[-1]
-                        return Page(tuple(matches), page.total, None if is_last else entity.id, Entity)
-            after = page.after
-            if after is None:
+            page = self.list(where=where, limit=AT_ONCE, after=place, as_of=as_of)
+            keyed += [(_relevance(match, entity), entity) for entity in page if entity.id not in ids]
+            place = page.after
+            if place is None:
                 break
-        return Page(tuple(matches), page.total, after, Entity)
+        left = sorted((each for each in keyed if last < each[0] < _NO_MATCH), key=itemgetter(0))
+        shown, next_after = left[:limit], None if place is None else _match_cursor(place, _BEST)
+        if len(left) > limit:
+            next_after = _match_cursor(begin, shown[-1][0])
+        return Page(tuple(entity for _, entity in shown), page.total, next_after, Entity)
 
     def each(self, *, where: AnyWhere | None = None, as_of: AsOf | None = None) -> Iterator[Entity]:
         """All entities, read page by page; see :meth:`Sources.each`.
@@ -576,6 +613,61 @@ class Entities(Contents):
             return _opened(reading, entity, slice(skip, skip + limit))
 
         return self._read(read, where=where, as_of=as_of)
+
+
+_EXACT, _BEGINS, _WORDS, _PARTS, _NONE = range(5)
+_BEST, _NO_MATCH = (_EXACT, 0, ""), (_NONE, 0, "")
+_MATCH_PLACE = re.compile(r"([0-9a-f]{32})?\.([0-4])\.(\d{1,9})\.([0-9a-f]{32})?")
+
+
+def _relevance(match: str, entity: Entity) -> tuple[int, int, str]:
+    """The key by which matches are ordered, the best first: how the name has the words, its length, and the id.
+
+    Examples
+    --------
+    >>> names = ("Bridge", "bridge house", "Old Bridge", "Bridgeton", "Cambridge", "Mill")
+    >>> [_relevance("bridge", Entity("e", "default", name))[0] for name in names]
+    [0, 1, 2, 1, 3, 4]
+    """
+    words = match.casefold().split()
+    names = [" ".join(name.casefold().split()) for name in (entity.name, *entity.aliases)]
+    if not all(word in " ".join(names) for word in words):
+        return _NONE, 0, entity.id
+    text = " ".join(words)
+    kinds = (
+        _EXACT
+        if name == text
+        else _BEGINS
+        if name.startswith(text)
+        else _WORDS
+        if set(words) <= set(_WORD.findall(name))
+        else _PARTS
+        for name in names
+    )
+    return *min(zip(kinds, map(len, names), strict=True)), entity.id
+
+
+def _match_cursor(begin: str, last: tuple[int, int, str]) -> str:
+    return f"{begin}.{last[0]}.{last[1]}.{last[2]}"
+
+
+def _match_place(after: str | None) -> tuple[str, tuple[int, int, str]]:
+    """The id after which the entities are looked at, and the key of the last match that was shown.
+
+    Examples
+    --------
+    >>> _match_place(_match_cursor("", (1, 12, "0f7a94f6dcbde7d5038038302d3113bf")))
+    ('', (1, 12, '0f7a94f6dcbde7d5038038302d3113bf'))
+    """
+    place = _MATCH_PLACE.fullmatch(".0.0." if after is None else after)
+    if place is None:
+        raise _no_place(after)
+    begin, kind, length, last = place.groups(default="")
+    return begin, (int(kind), int(length), last)
+
+
+def _no_place(after: object) -> InputError:
+    return InputError(f"after is {after!a:.60}, where no page ends; give the value after of the page before")
 
 
 def _entities(reading: Reading, ids: Sequence[str]) -> Sequence[Entity]:

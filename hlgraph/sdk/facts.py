@@ -15,8 +15,8 @@ from hlgraph.sdk.arguments import check_not_negative, checked
 from hlgraph.sdk.contents import (
     AT_ONCE,
     PAGE,
-    Contents,
     FactRow,
+    Listed,
     Page,
     Reading,
     SupportedFact,
@@ -56,7 +56,7 @@ class StoredFacts:
 
 
 @checked
-class Facts(Contents):
+class Facts(Listed):
     """The facts of one corpus: page by page as the caller sees them, or all of them for an operator.
 
     Examples
@@ -72,6 +72,7 @@ class Facts(Contents):
     """
 
     __slots__ = ()
+    _record_type = FactRow
 
     def list(
         self,

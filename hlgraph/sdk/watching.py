@@ -20,6 +20,7 @@ from hlgraph.errors import HLGraphError, HoldError, InputError, ReadError, Unkno
 from hlgraph.ingest.options import IngestOptions
 from hlgraph.ingest.report import Report
 from hlgraph.read.discover import Input, discover, is_s3, source_uri
+from hlgraph.read.outcomes import EMPTY, Files
 from hlgraph.read.s3 import objects, place_of
 from hlgraph.sdk.client import HLGraph
 
@@ -35,12 +36,12 @@ class WatchEvent(NamedTuple):
 
     Attributes
     ----------
-    action : ``synchronised`` (the folder, at the start), ``read``, ``removed`` or ``failed``
+    action : ``synchronised`` (the folder, at the start), ``read``, ``removed``, ``left_out`` (a file that is empty) or ``failed``
     uri : uri of the file or the folder
-    text : counts of the first pass, or why it failed
+    text : counts of the first pass, or why it was left out or failed
     """
 
-    action: Literal["synchronised", "read", "removed", "failed"]
+    action: Literal["synchronised", "read", "removed", "left_out", "failed"]
     uri: str
     text: str = ""
 
@@ -185,19 +186,23 @@ def _listed(path: str) -> dict[str, str]:
 def _synchronised(graph: HLGraph, folder: str, *, options: IngestOptions) -> Iterator[WatchEvent]:
     """Bring the corpus to the state of the whole folder."""
     report = graph.ingestion.bring([folder], options)
-    yield from _of_report(report, WatchEvent("synchronised", source_uri(folder), _counts(report)))
+    yield from _of_report(
+        report, WatchEvent("synchronised", source_uri(folder), _counts(report)), *_empty(report.files)
+    )
 
 
 def _changed_files(
     graph: HLGraph, folder: Path, paths: Iterable[Path], *, options: IngestOptions
 ) -> Iterator[WatchEvent]:
     """Read the files that changed, and delete the sources of those that are not read any more."""
-    touched = set(paths)
-    entries = discover([str(folder)], options.format, follow_links=options.follow_links)
+    touched, files = set(paths), Files()
+    entries = discover([str(folder)], options.format, follow_links=options.follow_links, files=files)
     readable = [entry.path for entry in entries if isinstance(entry, Input) and entry.path is not None]
     read = [path for path in readable if not touched.isdisjoint((path, *path.parents))]
     gone = sorted(path for path in touched.difference(read) if not path.is_dir() and not _is_hidden(path, folder))
     yield from _caught_up(graph, [str(path) for path in read], gone=map(str, gone), options=options)
+    changed = {path.as_uri() for path in touched}
+    yield from (event for event in _empty(files) if event.uri in changed)
 
 
 def _changed_objects(graph: HLGraph, folder: str, touched: Set[str], *, options: IngestOptions) -> Iterator[WatchEvent]:
@@ -236,6 +241,11 @@ def _of_report(report: Report, *events: WatchEvent) -> Iterator[WatchEvent]:
     yield from events
     for failure in report.failed:
         yield WatchEvent("failed", failure.uri, failure.error.removeprefix(f"{failure.uri}: "))
+
+
+def _empty(files: Files) -> Iterator[WatchEvent]:
+    """The files that are left out because they are empty; those that have no reader, or are hidden, are no news."""
+    return (WatchEvent("left_out", uri, reason) for uri, reason in files.left_out if reason == EMPTY)
 
 
 def _counts(report: Report) -> str:

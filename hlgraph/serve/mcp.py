@@ -75,6 +75,8 @@ _INSTRUCTIONS: Final = (
 )
 _NAMES_OF_ROUTES: Final = {
     "GET /v1/corpora lists those": "the tool corpora lists those",
+    "GET /v1/corpora/CORPUS/sources lists them": "the resources are the sources",
+    "GET /v1/corpora/CORPUS/entities lists them": "the tool find_entity finds them by words of their names",
     "compare it with the schema in /v1/openapi.json": "compare it with the input schema of the tool",
 }
 
@@ -273,7 +275,7 @@ class EntityShown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EntitiesShown(Shown, frozen=True, kw_only=True, omit_defaults=True):
-    """Entities by id; ``after`` is where the next page begins."""
+    """Entities, the best match first; ``after`` is where the next page begins."""
 
     entities: tuple[EntityShown, ...]
     after: str | None = None
@@ -544,18 +546,16 @@ def _open_evidence(call: Call[OpenEvidence]) -> PassagesShown:
     return PassagesShown(source=named, passages=passages, total=len(source.chunks), note=note)
 
 
-@_tool("Find an entity", "Find people, places and things by words of their name.")
+@_tool("Find an entity", "Find people, places and things by words of their name, the best match first.")
 def _find_entity(call: Call[FindEntity]) -> EntitiesShown:
     asked = call.asked
-    listed = call.service.records.entities(
-        call.who,
-        call.corpus,
-        asked=shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None),
-    )
+    wanted = shapes.shaped(shapes.EntitiesAsked, asked, after=asked.after or None, where=asked.where or None)
+    find = partial(call.service.records.entities, call.who, call.corpus)
+    listed = find(asked=wanted)
     shown = call.budget.fit(map(_entity, listed.entities))
     after = listed.after
-    if len(shown) < len(listed.entities):
-        after = shown[-1].id if shown else asked.after or None
+    if len(shown) < len(listed.entities):  # the next page begins where the budget ended
+        after = find(asked=msgspec.structs.replace(wanted, limit=len(shown))).after if shown else asked.after or None
     note = call.budget.note(len(shown), len(listed.entities), what="entities", how=f"after={after}")
     return EntitiesShown(
         entities=shown, after=after, note=note or (f"more may follow: ask with after={after}" if after else "")

@@ -917,10 +917,19 @@ def _operation(route: Route, refs: Mapping[type, Any], components: Mapping[str, 
         described_query = components[route.query.__name__]
         needed = described_query.get("required", ())
         for part, schema in described_query["properties"].items():
-            parameters.append({"name": part, "in": "query", "required": part in needed, "schema": schema})
+            parameters.append(
+                {"name": part, "in": "query", "required": part in needed, "schema": schema, "example": _example(schema)}
+            )
     if route.is_write:
         schema = {"type": "string", "pattern": "^[!-~]{1,200}$"}
-        parameters.append({"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema})
+        key = {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "schema": schema,
+            "example": "load-2024-03-05",
+        }
+        parameters.append(key)
     tree: dict[str, Any] = {"operationId": name, "summary": route.about, "tags": [route.tag], "parameters": parameters}
     if route.takes is not None:
         content = {JSON: refs[route.takes]}
@@ -944,6 +953,18 @@ def _operation(route: Route, refs: Mapping[type, Any], components: Mapping[str, 
         refusals["304"] = {"description": "If-None-Match names the present state."}
     tree["responses"] = {str(route.status): done, **refusals}
     return tree
+
+
+def _example(schema: Mapping[str, Any]) -> object:
+    """A value that a schema allows: its example, its default, or the first of its choices; of a choice with null the other.
+
+    Examples
+    --------
+    >>> _example({"anyOf": [{"enum": ["open", "same"]}, {"type": "null"}], "default": None})
+    'open'
+    """
+    inner = schema["anyOf"][0] if "anyOf" in schema else schema
+    return next(iter((*inner.get("examples", ()), *inner.get("enum", ()))), schema.get("default"))
 
 
 def _form(refs: Mapping[type, Any]) -> dict[str, Any]:

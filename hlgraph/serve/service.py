@@ -383,9 +383,10 @@ class Service:
                 else:
                     ids += [citation.evidence.id for citation in event.citations]
                     answered = shapes.answered_of(event)
-                    yield from (Event("sentence", sentence) for sentence in answered.sentences)
-                    yield from (Event("citation", piece) for piece in answered.citations)
-                    yield Event("done", answered)
+        # The answer is made: who reads no further has it all the same.
+        yield from (Event("sentence", sentence) for sentence in answered.sentences)
+        yield from (Event("citation", piece) for piece in answered.citations)
+        yield Event("done", answered)
 
     def _check(self, asked: shapes.Asked, k: int | None) -> None:
         """Refuse what is beyond the bounds of this server."""

@@ -36,7 +36,7 @@ Where = Annotated[
 ]
 Named = Annotated[str, Meta(min_length=1, max_length=500)]
 Skip = Annotated[int, Meta(ge=0, le=10_000_000)]
-Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Id = Annotated[str, Meta(min_length=1, max_length=200, examples=["0f7a94f6dcbde7d5038038302d3113bf"])]
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -335,9 +335,12 @@ class ListAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class EntitiesAsked(ListAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which entities are listed; ``name``: those whose name has these words. A page looks at 20,000 entities at most."""
+    """Which entities are listed; ``name``: those whose name has these words, the best match first.
 
-    name: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+    A page looks at 20,000 entities at most.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=500, examples=["bridge"])] | None = None
 
 
 class OpenAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -361,8 +364,8 @@ class SourceAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class PathAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
     """Two entities, by id or name, and how many facts may lead from one to the other."""
 
-    start: Named
-    end: Named
+    start: Annotated[Named, Meta(examples=["Mara Quill"])]
+    end: Annotated[Named, Meta(examples=["Aldane Bridge"])]
     hops: Annotated[int, Meta(ge=1, le=6)] = 4
     where: Annotated[str, Meta(max_length=10_000, examples=["year >= 2023"])] | None = None
 
@@ -406,7 +409,7 @@ class EntityNamed(Struct, frozen=True, kw_only=True):
 
 
 class EntitiesListed(Struct, frozen=True, kw_only=True):
-    """Entities by id; ``total`` is the number of all, if no name was asked for."""
+    """Entities by id, those of a name by relevance; ``total`` is the number of all, if no name was asked for."""
 
     entities: tuple[EntityNamed, ...]
     total: int | None = None
@@ -494,7 +497,7 @@ class CommunitiesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fiel
 
     skip: Skip = 0
 
-    level: Annotated[int, Meta(ge=0, le=100)] | None = None
+    level: Annotated[int, Meta(ge=0, le=100, examples=[0])] | None = None
     names: Annotated[int, Meta(ge=0, le=100)] = 10
 
 
@@ -559,7 +562,7 @@ class MapFound(Struct, frozen=True, kw_only=True):
 class SummariesAsked(PageAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which summaries are listed: those of one ``level``, or all."""
 
-    level: Annotated[int, Meta(ge=0, le=100)] | None = None
+    level: Annotated[int, Meta(ge=0, le=100, examples=[0])] | None = None
 
 
 class SummaryNamed(Struct, frozen=True, kw_only=True):
@@ -858,6 +861,11 @@ _PROBLEMS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.HLGraphError, 500, "The server failed", "tell the operator of the server"),
 )
 
+_ROUTES_OF_COMMANDS: Mapping[str, str] = {
+    "hlgraph sources lists them": "GET /v1/corpora/CORPUS/sources lists them",
+    "hlgraph entities lists them": "GET /v1/corpora/CORPUS/entities lists them",
+    "hlgraph show ENTITY lists those": "GET /v1/corpora/CORPUS/entities/ENTITY lists those",
+}
 
 _OF_OPERATORS = (
     errors.ClusterError,
@@ -890,6 +898,8 @@ def problem_of(error: Exception, *, operates: bool = False, id: str = "") -> Pro
     for kind, status, title, mend in _PROBLEMS:
         if isinstance(error, kind):
             said = str(error)
+            for command, route in _ROUTES_OF_COMMANDS.items():
+                said = said.replace(command, route)
             problem = Problem(
                 type=f"urn:hlgraph:error:{type(error).__name__}",
                 title=title,

@@ -16,7 +16,8 @@ from live_stores import opened as opened_servers
 
 import hlgraph
 from hlgraph.errors import AccessError, InputError, MissingExtraError, UnknownNameError, WhereError
-from hlgraph.records import Document, Kind
+from hlgraph.records import Answer, Document, Kind
+from hlgraph.sdk import contents
 from hlgraph.sdk.client import HLGraph
 from hlgraph.sdk.contents import Page
 from hlgraph.stores.neo4j.graph import Neo4jGraphStore
@@ -231,6 +232,14 @@ def test_results_have_a_length_and_print_and_become_tables(tmp_path: Path) -> No
             assert table.num_rows == len(listing) == len(listing.to_pandas())
             assert table.column_names == list(listing.to_pandas().columns)
         assert set(graph.sources.list().to_arrow()["metadata.tags"].to_pylist()) == {"x, y", "3"}  # values of two types
+        for part in (graph.sources, graph.entities, graph.facts):  # all of them
+            assert part.to_arrow().to_pylist() == part.list(limit=100).to_arrow().to_pylist()
+            assert list(part.to_pandas()["id"]) == [each.id for each in part.each()]
+        cited = answer.to_pandas()
+        assert list(cited["number"]) == [each.number for each in answer.citations] != []
+        assert list(cited["place"]) == [each.evidence.place for each in answer.citations]
+        assert answer.to_arrow().column_names == list(cited.columns) == list(result.to_pandas().columns)
+        assert list(Answer("Who?", "", (), is_supported=False).to_pandas().columns) == list(cited.columns)
         nothing = {"where": "title = 'none'"}
         for empty, column in (
             (graph.sources.list(**nothing), "uri"),
@@ -241,6 +250,39 @@ def test_results_have_a_length_and_print_and_become_tables(tmp_path: Path) -> No
             assert empty.to_arrow().num_rows == len(empty.to_pandas()[column]) == 0
             assert f"<th>{column}</th>" in empty._repr_html_()
         assert str(graph.sources.list(where="title = 'none'")) == "0 of 0 shown"
+
+
+def test_matches_come_by_relevance_page_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name itself first, then names that begin with it, have it as a word, and have it as a part; the shorter first."""
+    names = [
+        "Tessing",
+        "Tessing House",
+        "Tessingham Station",
+        "Old Tessing",
+        "Orsel Old Tessing",
+        "Brantessing",
+        "Gannow",
+    ]
+    with embedded(tmp_path) as graph:
+        graph.ingest([Document(f"doc:{at}", f"Ada Orsel visited {name}.") for at, name in enumerate(reversed(names))])
+        for pages in (20, 1):  # all in one look, and look by look
+            monkeypatch.setattr(contents, "_MATCH_PAGES", pages)
+            monkeypatch.setattr(contents, "AT_ONCE", 1_000 if pages > 1 else 3)
+            for limit in (1, 2, 100):
+                found, after = [], None
+                while True:
+                    page = graph.entities.list(match="tessing", limit=limit, after=after)
+                    found += [entity.name for entity in page]
+                    after = page.after
+                    if after is None:
+                        break
+                assert sorted(found) == sorted(names[:-1])
+                assert found[0] == "Tessing"
+                assert pages == 1 or found == names[:-1]
+        assert graph.entities.list(match="old  TESSING")[0].name == "Old Tessing"
+        for after in ("garbage", "0f7a94f6dcbde7d5038038302d3113bf", "", ".0.0.\n"):
+            with pytest.raises(InputError, match="where no page ends"):
+                graph.entities.list(match="tessing", after=after)
 
 
 def test_a_table_without_the_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

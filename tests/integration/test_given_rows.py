@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -50,6 +51,62 @@ def test_rows_of_any_kind_are_the_same_sources(graph: HLGraph, kind: Any) -> Non
     }
     assert graph.ingest(kind(ROWS)).sources_unchanged == 2
     assert len(graph.sources.list(where="day >= '2024-01-01'")) == 1
+
+
+def _photos() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {"id": at, "text": f"Mara Quill left {at}.", "photo": b"\x89PNG", "n": at} for at in (1, 2)
+    ]
+    return [*rows, {"id": 3, "text": "Ivo Brandt came.", "photo": None, "n": math.nan}]
+
+
+@pytest.mark.parametrize("kind", [list, pd.DataFrame, pa.Table.from_pylist])
+def test_bytes_are_left_out_with_one_warning_for_their_column_and_missing_values_without(
+    graph: HLGraph, kind: Any
+) -> None:
+    report = graph.ingest(kind(_photos()))
+    assert (report.sources_added, report.failed) == (3, [])
+    (warning,) = report.warnings
+    assert warning.uri == "rows:"
+    assert warning.error == (
+        "column 'photo': left out 2 values (bytes), which metadata cannot hold; give text, numbers, booleans, dates, or lists "
+        "of these"
+    )
+    assert stored(graph) == {"rows:#1": {"n": 1}, "rows:#2": {"n": 2}, "rows:#3": {}}
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "kind"),
+    [
+        (bytearray(b"x"), "x", "bytearray"),
+        (memoryview(b"x"), "x", "memoryview"),
+        (np.bytes_(b"x"), "x", "bytes"),
+        ({"y": [b"x"]}, "x.y", "bytes"),
+        (object(), "x", "object"),
+        (iter([]), "x", "list_iterator"),
+        ([[1], [2]], "x", "lists of lists or objects"),
+        ([{"y": 1}], "x", "lists of lists or objects"),
+        (np.eye(2), "x", "lists of lists or objects"),
+        (math.inf, "x", "infinities"),
+    ],
+)
+def test_what_metadata_cannot_hold_is_said(graph: HLGraph, value: object, column: str, kind: str) -> None:
+    for row in ({"id": 1, "text": "Mara Quill left.", "x": value}, {"id": 2, "text": "Ivo.", "metadata": {"x": value}}):
+        report = graph.ingest(row)
+        (warning,) = report.warnings
+        assert f"column {column!r}: left out 1 value ({kind})" in warning.error.replace("'metadata.x", "'x")
+    assert set(map(str, stored(graph).values())) == {"{}"}
+
+
+@pytest.mark.parametrize("value", [None, math.nan, np.nan, pd.NA, pd.NaT, [], {}, [None], ""])
+def test_what_is_missing_is_left_out_without_a_word(graph: HLGraph, value: object) -> None:
+    assert graph.ingest({"id": 1, "text": "Mara Quill left.", "x": value}).warnings == []
+
+
+@pytest.mark.parametrize("value", [uuid.UUID(int=1), Path("a"), {1, 2}, Decimal("Infinity"), 1 << 70])
+def test_what_has_a_text_is_kept(graph: HLGraph, value: object) -> None:
+    assert graph.ingest({"id": 1, "text": "Mara Quill left.", "x": value}).warnings == []
+    assert "x" in stored(graph)["rows:#1"]
 
 
 def test_a_row_names_its_document_and_its_metadata(graph: HLGraph) -> None:

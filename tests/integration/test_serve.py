@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
+import jsonschema
 import jwt
 import msgspec
 import pytest
@@ -1334,6 +1335,52 @@ def test_the_document_describes_every_route_with_examples(notes: Open) -> None:
             contents = [response.get("content", {}) for response in operation["responses"].values()]
             contents.append(operation.get("requestBody", {}).get("content", {}))
             assert all(media["example"] for content in contents for media in content.values()), operation["operationId"]
+
+
+def test_every_parameter_has_an_example_that_its_route_takes(notes: Open) -> None:
+    """Each alone, beside those that are needed; a record of another id is unknown, and the notes keep no history."""
+    document = notes.client.get("/v1/openapi.json").json()
+    asked = set()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            parameters = operation["parameters"]
+            for each in parameters:
+                jsonschema.validate(each["example"], each["schema"])
+                assert each["example"] is not None
+            where, names = path, [each for each in parameters if each["in"] == "path"]
+            for each in names:
+                where = where.replace(f"{{{each['name']}}}", quote(each["example"]))
+            queries = [each for each in parameters if each["in"] == "query"]
+            needed = {each["name"]: each["example"] for each in queries if each["required"]}
+            for each in queries:
+                response = notes.client.request(method, where, params=needed | {each["name"]: each["example"]})
+                expected = (400,) if each["name"] == "as_of" else (200, 404) if needed or len(names) > 1 else (200,)
+                assert response.status_code in expected, (path, each["name"], response.text)
+                assert response.status_code != 400 or "keeps no history" in response.text
+                asked.add(each["name"])
+    assert asked >= {"limit", "where", "after", "name", "from", "to", "hops", "level", "verdict", "entity", "community"}
+
+
+def test_clients_of_openai_may_add_parameters_of_proxies(notes: Open) -> None:
+    """OpenAI ignores what it does not know; other routes refuse it."""
+    for path in ("models", "models/default"):
+        assert notes.client.get(f"/v1/{path}", params={"api-version": "2024-10-21"}).status_code == 200
+    chat = {"model": "default", "messages": [{"role": "user", "content": QUESTION["question"]}]}
+    for more in ({}, {"stream": True}):
+        response = notes.client.post("/v1/chat/completions?api-version=2024-10-21&api-version=x", json=chat | more)
+        assert response.status_code == 200
+    assert "leave it out" in problem(notes.client.post("/v1/corpora/default/search?a=1", json=QUESTION), 400)["detail"]
+
+
+def test_a_problem_names_routes_and_no_command(notes: Open) -> None:
+    for kind, mend in (
+        ("sources", "GET /v1/corpora/CORPUS/sources lists them"),
+        ("entities", "GET /v1/corpora/CORPUS/entities lists them"),
+        ("facts", "GET /v1/corpora/CORPUS/entities/ENTITY lists those of an entity"),
+    ):
+        found = problem(notes.client.get(f"/v1/corpora/default/{kind}/{'0' * 32}"), 404)
+        assert found["mend"] == mend
+        assert found["detail"].endswith(mend)
 
 
 def test_no_request_that_the_document_allows_breaks_the_server(tmp_path: Path) -> None:

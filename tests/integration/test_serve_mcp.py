@@ -252,6 +252,25 @@ async def test_a_reply_is_cut_between_pieces_and_says_how_to_read_on(service: Se
         assert "note" not in following
 
 
+async def test_an_answer_of_a_tool_is_no_failure_in_the_audit(service: Service) -> None:
+    async with inside(service) as client:
+        answer = tree(await client.call_tool("answer", {"question": "Who designed the Baner Bridge?"}))
+    line = json.loads(Path(service.settings.state, "audit.jsonl").read_text().splitlines()[-1])
+    assert line["what"] == "answer"
+    assert len(line["ids"]) == len(answer["citations"]) > 0
+
+
+async def test_a_refusal_names_what_an_agent_has_and_no_command(service: Service) -> None:
+    async with inside(service) as client:
+        for tool, given, mend in (
+            ("open_evidence", {"source": "nope"}, "the resources are the sources"),
+            ("neighbours", {"entity": "nope"}, "the tool find_entity finds them by words of their names"),
+        ):
+            refused = await client.call_tool(tool, given)
+            assert refused.is_error
+            assert refused.content[0].text.endswith(f"; {mend}")  # type: ignore[union-attr]
+
+
 async def test_sources_are_resources_page_by_page(service: Service) -> None:
     service.graph.in_corpus("other").ingest([Document(f"more/{number}", f"Ada {number} left.") for number in range(70)])
     async with inside(service) as client:

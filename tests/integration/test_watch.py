@@ -67,6 +67,25 @@ def test_a_corpus_follows_its_folder(graph: HLGraph, tmp_path: Path) -> None:
     assert [event.action for event in events if event.action != "removed"] == []
 
 
+def test_an_empty_file_is_said_once_wherever_it_comes_from(graph: HLGraph, tmp_path: Path) -> None:
+    folder, stop = tmp_path / "docs", threading.Event()
+    (folder / "old").mkdir(parents=True)
+    (folder / "a.txt").write_text("Mara Quill left.")
+    for name in ("old/none.md", ".hidden.txt", "none.bin"):
+        (folder / name).touch()
+    events = watch(graph, folder, options=IngestOptions(), debounce=0.1, stop=stop)
+    assert until(events, 2) == {("synchronised", "docs"), ("left_out", "none.md")}
+    (folder / "new.txt").touch()
+    assert next(events) == WatchEvent("left_out", (folder / "new.txt").as_uri(), "empty")
+    (folder / "a.txt").write_text("")  # what it said is no longer said
+    assert until(events, 2) == {("removed", "a.txt"), ("left_out", "a.txt")}
+    (folder / "new.txt").write_text("Ivo Brandt came.")
+    assert until(events, 1) == {("read", "new.txt")}
+    assert stored(graph) == {"new.txt"}
+    stop.set()
+    assert list(events) == []
+
+
 def _away(folder: Path) -> None:
     """The folder is gone for a while, as a disk that is not mounted."""
     folder.rename(folder.with_name("old"))

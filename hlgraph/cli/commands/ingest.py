@@ -351,7 +351,7 @@ def watch(
             if cli.json:
                 print_json(event._asdict())
             else:
-                say(f"{event.action} {event.uri}{f': {event.text}' if event.text else ''}")
+                say(f"{event.action.replace('_', ' ')} {event.uri}{f': {event.text}' if event.text else ''}")
             sys.stdout.flush()
 
 
