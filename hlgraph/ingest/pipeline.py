@@ -41,7 +41,7 @@ from hlgraph.persist.assemble import Extracted, assemble, assemble_parts
 from hlgraph.persist.compare import ChunkPlan, Comparison, chunk_plans, compare, plan_chunks
 from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.progress import Work
-from hlgraph.read import Files, ReadFailure, inadmissible
+from hlgraph.read import Files, ReadFailure, inadmissible, unheard_groups
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
@@ -371,7 +371,7 @@ def batches(
             report.files.fail(entry.uri)
             continue
         seen.add(entry.uri)
-        report.warnings.extend(Failure(entry.uri, warning) for warning in entry.warnings)
+        report.warnings.extend(Failure(entry.uri, warning) for warning in (*entry.warnings, *unheard_groups(entry)))
         batch.append(entry)
         size += len(entry.text)
         if size >= characters or len(batch) >= sources:

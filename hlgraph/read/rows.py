@@ -41,7 +41,7 @@ from hlgraph.read.content import (
 )
 from hlgraph.read.tables import Cell, in_sections
 from hlgraph.records import Document, MetadataValue, Scalar, plain_scalar
-from hlgraph.text import ACL, canonical_time
+from hlgraph.text import ACL, canonical_time, groups_of
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
@@ -164,7 +164,7 @@ def metadata_of(
         value = value_of(leaf)
         if value is not None:
             metadata.setdefault(clean(name), value)
-    if not path and isinstance(tree.get(ACL), Mapping | list):
+    if not path and not isinstance(tree.get(ACL), str | float | None):
         metadata.setdefault(ACL, ())  # groups that cannot be read: the document is refused, not stored without groups
     return metadata
 
@@ -612,12 +612,11 @@ def _flat(row: Row | Flaw) -> Row | Flaw:
     """A row whose columns are the values of nested objects, named by their paths with spaces."""
     if isinstance(row, Flaw):
         return row
-    if isinstance(row.columns.get(ACL), Mapping):
-        return Flaw(row.number, "has an object as acl", "give groups, such as 'public'")
     try:
-        return Row(row.number, {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)})
+        flat = {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)}
     except ValueError as error:
         return Flaw(row.number, str(error))
+    return Row(row.number, {**flat, ACL: groups} if isinstance(groups := row.columns.get(ACL), Mapping) else flat)
 
 
 def table_documents(
@@ -647,8 +646,11 @@ def table_documents(
     Raises
     ------
     ReadError
-        The rows of a document name different groups, raised while iterating.
+        Two columns are called ``acl``, a row has an ``acl`` that names no groups, or the rows of a document name different ones;
+        raised while iterating.
     """
+    if head is not None and [*head].count(ACL) > 1:
+        raise ReadError(origin.uri, "two columns are called 'acl'", "rename one of them")
     title = clean_title(origin.stem)
     waiting: Document | None = None
     for first, metadata, text in _tables(origin, rows, head=head, unit=unit):
@@ -691,10 +693,11 @@ def _tables(
     """Yield the number of the first row, the metadata and the text of each part, and the failures of rows."""
     names: dict[str, None] = {}
     part: list[dict[str, str]] = []
+    named = set[str]()
     first, length = 1, 0
 
     def metadata() -> dict[str, MetadataValue]:
-        return {"rows": len(part), **groups_of_rows(origin, {cells.get(ACL, "") for cells in part})}
+        return {"rows": len(part), **groups_of_rows(origin, named)}
 
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
@@ -718,8 +721,6 @@ def _tables(
             yield 0, {}, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
             continue
         cells = {name: cell_text(value) for name, value in row.columns.items()}
-        if isinstance(groups := row.columns.get(ACL), list | tuple):
-            cells[ACL] = ";".join(map(str, groups))
         if not any(cells.values()):
             continue
         size = sum(map(len, cells.values())) + len(cells)
@@ -727,11 +728,41 @@ def _tables(
         if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT or is_wide):
             yield first, metadata(), markdown()
             first, length, part, names = first + len(part), 0, [], {}
+            named.clear()
         part.append(cells)
+        named.add(groups_of_cell(origin, row.columns.get(ACL)))
         names.update(dict.fromkeys(cells))
         length += size
     if part:
         yield first, metadata(), markdown()
+
+
+def groups_of_cell(origin: Origin, value: object) -> str:
+    """The groups of a cell of a column ``acl`` as one text; empty for a blank cell.
+
+    Parameters
+    ----------
+    origin : the source, named in the error
+    value : the cell
+
+    Raises
+    ------
+    ReadError
+        The cell holds something that names no groups, such as an object.
+
+    Examples
+    --------
+    >>> origin = Origin("file:///a.jsonl", "a.jsonl")
+    >>> groups_of_cell(origin, "hr; board"), groups_of_cell(origin, ["hr", 7]), groups_of_cell(origin, " ")
+    ('board;hr', '7;hr', '')
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ""
+    try:
+        return ";".join(groups_of(() if (groups := metadata_value(value)) is None else groups))
+    except InputError as error:
+        reason, _, mend = str(error).partition("; ")
+        raise ReadError(origin.uri, f"a row of its table is refused: {reason}", mend) from error
 
 
 def groups_of_rows(origin: Origin, named: Collection[str]) -> dict[str, MetadataValue]:
@@ -740,7 +771,7 @@ def groups_of_rows(origin: Origin, named: Collection[str]) -> dict[str, Metadata
     Parameters
     ----------
     origin : the source, named in the error
-    named : each text in its column ``acl``, once; empty for a row without a group
+    named : the groups of its rows, as :func:`groups_of_cell` returns them
 
     Raises
     ------
@@ -816,6 +847,11 @@ def plain_value(value: object) -> object:
     if isinstance(value, bytes | bytearray | memoryview):
         return None
     return value.isoformat() if isinstance(value, date | time) else _duration(value) or str(value)
+
+
+def named_value(name: object, value: object) -> object:
+    """The value of a column. Bytes as ``acl`` are no groups, ``[]``, so that their row is refused and not read without groups."""
+    return [] if name == ACL and isinstance(value, bytes | bytearray | memoryview) else value
 
 
 def one_line(text: str) -> str:
@@ -1047,7 +1083,7 @@ def given_value(value: object) -> object:
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
-        return {str(name): given_value(each) for name, each in value.items()}
+        return {str(name): given_value(named_value(name, each)) for name, each in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(given_value, value), key=str)
     if isinstance(value, list | tuple):
@@ -1088,6 +1124,6 @@ def given_documents(
 
 def _given_row(number: int, row: Mapping[str, object]) -> Row | Flaw:
     try:
-        return Row(number, {str(name): given_value(value) for name, value in row.items()})
+        return Row(number, {str(name): given_value(named_value(name, value)) for name, value in row.items()})
     except RecursionError:
         return Flaw(number, "nests values too deeply, or in themselves")
