@@ -560,9 +560,11 @@ def compared(
     list of Comparison
     """
     with report.timed("resolve"):
-        names = [name for document in batch for name in source_ids(corpus, document.uri)]
+        uris = {document.uri for document in batch}
+        names = [name for uri in dict.fromkeys((*uris, *map(_whole, uris))) for name in source_ids(corpus, uri)]
         sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
-        stored = {source.uri: source for source in sources}
+        groups = {source.uri: source.metadata[ACL] for source in sources if ACL in source.metadata}
+        stored = {source.uri: source for source in sources if source.uri in uris}
         hidden = _hidden(stored, steps.seen_by)
         batch = [document for document in batch if document.uri not in hidden]
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
@@ -570,7 +572,12 @@ def compared(
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [
             compare(
-                document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme, acl=steps.acl
+                document,
+                corpus,
+                stored=stored.get(document.uri),
+                processing=processing,
+                scheme=scheme,
+                acl=groups[whole] if (whole := _whole(document.uri)) in groups else steps.acl,
             )
             for document in batch
         ]
@@ -584,6 +591,11 @@ def compared(
         report.failed.append(Failure(uri, str(error)))
         report.files.fail(uri)
     return [comparison for comparison in changed if comparison.document.uri not in refused]
+
+
+def _whole(uri: str) -> str:
+    """The uri of a file whose part a source is: what was read as one source may be read as parts once it has grown."""
+    return uri.partition("#")[0]
 
 
 def _hidden(stored: Mapping[str, Source], seen_by: Sequence[str] | None) -> dict[str, AccessError]:

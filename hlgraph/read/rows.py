@@ -799,6 +799,37 @@ def groups_of_object(value: object) -> dict[str, MetadataValue]:
     return {ACL: () if readable is None else readable}
 
 
+def groups_of_lists(origin: Origin, lists: Iterable[Sequence[Mapping[str, object]]]) -> dict[str, MetadataValue]:
+    """The metadata field ``acl`` of a source with these lists of objects; empty if they name no groups.
+
+    Parameters
+    ----------
+    origin : the source, named in the error
+    lists : the lists; one without ``acl`` says nothing
+
+    Raises
+    ------
+    ReadError
+        The objects name different groups, or something else than groups.
+    """
+    named = [entries for entries in lists if any(entry.get(ACL) is not None for entry in entries)]
+    return groups_of_rows(origin, {groups_of_cell(origin, entry.get(ACL)) for entries in named for entry in entries})
+
+
+def in_groups(
+    groups: Mapping[str, MetadataValue], results: Iterable[Document | ReadFailure]
+) -> Iterator[Document | ReadFailure]:
+    """Yield the results; a document without groups has these.
+
+    Parameters
+    ----------
+    groups : the metadata field ``acl``; empty: none
+    results : documents and failures
+    """
+    for result in results:
+        yield replace(result, metadata={**groups, **result.metadata}) if isinstance(result, Document) else result
+
+
 def cell_text(value: object) -> str:
     """The value of a cell as text on one line.
 
@@ -850,7 +881,13 @@ def plain_value(value: object) -> object:
 
 
 def named_value(name: object, value: object) -> object:
-    """The value of a column. Bytes as ``acl`` are no groups, ``[]``, so that their row is refused and not read without groups."""
+    """The value of a column. Bytes as ``acl`` are no groups, ``[]``, so that their row is refused and not read without groups.
+
+    Parameters
+    ----------
+    name : the column
+    value : its value
+    """
     return [] if name == ACL and isinstance(value, bytes | bytearray | memoryview) else value
 
 

@@ -435,6 +435,18 @@ def test_what_looks_like_groups_but_names_none_is_warned_of(
         assert not graph.ingest(tmp_path / "plain.md").warnings
 
 
+def test_a_file_that_becomes_several_sources_keeps_its_groups(opened: Opened, tmp_path: Path) -> None:
+    file = tmp_path / "wages.csv"
+    with opened() as graph:
+        file.write_text("name,wage\nAda Lund,10\n")
+        graph.ingest(file, acl="public")
+        graph.groups.set("hr", uris=str(file))
+        file.write_text("name,wage\n" + "Ada Lund,10\n" * 1_001)  # two tables: #rows-1 and #rows-1001
+        assert not graph.ingest(file, acl="public").failed
+        assert graph.groups.list() == {"hr": 3}
+        assert not graph.as_caller(["public"]).search("Ada Lund").evidence
+
+
 def test_groups_that_a_mapping_names_are_those_of_each_row(opened: Opened, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("name,team\nMara Quill,finance\n")
     with opened() as graph:

@@ -357,7 +357,7 @@ def _note_groups(table: Sequence[Sequence[Cell]], produced: Produced, *, has_hea
     """
     places = {cell.column or 0 for row in table for cell in row}
     heads = [[cell.column or 0 for cell in row if cell.text == ACL] for row in table[:_MOST_HEAD_ROWS]]
-    at = next((at for at, found in enumerate(heads) if found), -1)
+    at = next((at for at, columns in enumerate(heads) if columns), -1)
     if at >= 0:
         produced.acl_columns = heads[at], max(places)
     elif has_head or max(places) != produced.acl_columns[1]:

@@ -12,7 +12,7 @@ import io
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -39,9 +39,9 @@ from hlgraph.read.rows import (
     Table,
     cell_text,
     cell_value,
-    groups_of_cell,
+    groups_of_lists,
     groups_of_object,
-    groups_of_rows,
+    in_groups,
     metadata_value,
     not_text,
     numbered_leaves,
@@ -192,30 +192,20 @@ def read_values(
         chat = chat_of(origin, whole.values[0], warnings=whole.warnings)
         chats = [chat] if chat else dialogues(origin, whole.values[0], warnings=whole.warnings)
         if chats:
-            yield from _in_groups(groups_of_object(whole.values[0]), chats)
+            yield from in_groups(groups_of_object(whole.values[0]), chats)
             return
     for number, value in enumerate(whole.values, 1):
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
         mapping = RowMapping(options.mapping, value_of=whole.value_of)
-        results = _documents(place, whole._replace(values=(value,)), mapping)
-        yield from _in_groups(groups_of_object(value), results)
+        yield from in_groups(groups_of_object(value), _documents(place, whole._replace(values=(value,)), mapping))
         whole = whole._replace(comments=(), warnings=())
 
 
-def _in_groups(
-    groups: dict[str, MetadataValue], results: Iterable[Document | ReadFailure]
-) -> Iterator[Document | ReadFailure]:
-    """The documents, those without groups of their own with these."""
-    for result in results:
-        yield replace(result, metadata={**groups, **result.metadata}) if isinstance(result, Document) else result
-
-
-def _groups_of_lists(origin: Origin, value: Any) -> dict[str, MetadataValue]:
+def _groups_within(origin: Origin, value: Any) -> dict[str, MetadataValue]:
     """The groups that the objects in the lists of an object name, if all of it is one source. Raises ReadError if they differ."""
     lists: dict[str, list[Any]] = {}
     _without_lists(value, lists, "")
-    named = [entries for entries in lists.values() if any(entry.get(ACL) is not None for entry in entries)]
-    return groups_of_rows(origin, {groups_of_cell(origin, entry.get(ACL)) for entries in named for entry in entries})
+    return groups_of_lists(origin, lists.values())
 
 
 def values_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions, parse: _Parser) -> Table:
@@ -326,7 +316,7 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
         and _entries(value, mapping) == [value]
         and not mapping.has_text(value)
     ):
-        groups = _groups_of_lists(origin, value)
+        groups = _groups_within(origin, value)
         alone, has_values = _names_alone(value)
         lists = [
             name
@@ -337,7 +327,7 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
             with suppress(ReadError):  # too many cells: each value with its path
                 tables = [*_tables_of(value, lists, Produced(origin, 0, 0))]
                 if len(tables) > 1:
-                    yield from _in_groups(groups, [text_document(origin, [*above, *tables], warnings=whole.warnings)])
+                    yield from in_groups(groups, [text_document(origin, [*above, *tables], warnings=whole.warnings)])
                     return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
@@ -345,7 +335,7 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
         else:
             rows = pairs_of(value)
             pairs = table_documents(origin, rows, head=["", ""], unit="value", warnings=whole.warnings, above=above)
-            yield from _in_groups(groups, pairs)
+            yield from in_groups(groups, pairs)
     elif whole.are_settings and not isinstance(value, dict | list):
         yield text_document(origin, [*above, cell_text(value)], warnings=whole.warnings)
     else:
@@ -880,12 +870,11 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
         raise ReadError(origin.uri, "is empty: its elements hold no text")
     whole = _without_secrets(_Values((value,), remarks.loose, unread.warnings(), cell_value))
-    results: Iterator[Document | ReadFailure]
     tables = _own_tables(whole.values[0], Produced(origin, len(data), options.max_bytes), is_deep=not options.mapping)
     if outlines or tables:
         blocks = ["\n".join(outlines)] if outlines else tables
         document = text_document(origin, [*whole.comments, *blocks], warnings=whole.warnings)
-        results = _in_groups(_groups_of_lists(origin, whole.values[0]), [document])
+        results = in_groups(_groups_within(origin, whole.values[0]), [document])
     else:
         results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
     stem = clean_title(origin.stem)
@@ -893,7 +882,7 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     named = {**head, **value} if isinstance(head, dict) else value
     title = next((clean_title(str(named[name])) for name in _TITLED if isinstance(named.get(name), str)), "")
     is_feed = tag_of(root) in ("feed", "rss", "RDF")
-    for result in _in_groups(groups_of_object(whole.values[0]), results):
+    for result in in_groups(groups_of_object(whole.values[0]), results):
         if not isinstance(result, Document) or not title:
             yield result
         elif result.title == stem:

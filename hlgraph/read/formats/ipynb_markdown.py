@@ -1,4 +1,4 @@
-"""Readers of Markdown (without YAML front matter and hidden HTML, with bars around rows of tables) and of Jupyter notebooks.
+"""Readers of Markdown (without front matter and hidden HTML, with bars around rows of tables) and of Jupyter notebooks.
 
 The title of a Markdown file comes from the front matter, else from the first heading, else from the stem of the file name.
 """
