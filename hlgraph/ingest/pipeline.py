@@ -41,7 +41,7 @@ from hlgraph.persist.assemble import Extracted, assemble, assemble_parts
 from hlgraph.persist.compare import ChunkPlan, Comparison, chunk_plans, compare, plan_chunks
 from hlgraph.persist.journal import check_left, persist, resume
 from hlgraph.progress import Work
-from hlgraph.read import Files, ReadFailure, inadmissible
+from hlgraph.read import Files, ReadFailure, inadmissible, unheard_groups
 from hlgraph.records import Calibration, Chunk, Document, Extraction, Kind, Source
 from hlgraph.stores.batches import filled
 from hlgraph.stores.concurrency import given_up_by
@@ -371,7 +371,7 @@ def batches(
             report.files.fail(entry.uri)
             continue
         seen.add(entry.uri)
-        report.warnings.extend(Failure(entry.uri, warning) for warning in entry.warnings)
+        report.warnings.extend(Failure(entry.uri, warning) for warning in (*entry.warnings, *unheard_groups(entry)))
         batch.append(entry)
         size += len(entry.text)
         if size >= characters or len(batch) >= sources:
@@ -560,9 +560,11 @@ def compared(
     list of Comparison
     """
     with report.timed("resolve"):
-        names = [name for document in batch for name in source_ids(corpus, document.uri)]
+        uris = {document.uri for document in batch}
+        names = [name for uri in dict.fromkeys((*uris, *map(_whole, uris))) for name in source_ids(corpus, uri)]
         sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
-        stored = {source.uri: source for source in sources}
+        groups = {source.uri: source.metadata[ACL] for source in sources if ACL in source.metadata}
+        stored = {source.uri: source for source in sources if source.uri in uris}
         hidden = _hidden(stored, steps.seen_by)
         batch = [document for document in batch if document.uri not in hidden]
         stats = () if stored else stores.graph.stats(corpus, has_counts=False)
@@ -570,7 +572,12 @@ def compared(
         processing = (steps.chunker.fingerprint, steps.extractor.fingerprint)
         pairs = [
             compare(
-                document, corpus, stored=stored.get(document.uri), processing=processing, scheme=scheme, acl=steps.acl
+                document,
+                corpus,
+                stored=stored.get(document.uri),
+                processing=processing,
+                scheme=scheme,
+                acl=groups[whole] if (whole := _whole(document.uri)) in groups else steps.acl,
             )
             for document in batch
         ]
@@ -584,6 +591,11 @@ def compared(
         report.failed.append(Failure(uri, str(error)))
         report.files.fail(uri)
     return [comparison for comparison in changed if comparison.document.uri not in refused]
+
+
+def _whole(uri: str) -> str:
+    """The uri of a file whose part a source is: what was read as one source may be read as parts once it has grown."""
+    return uri.partition("#")[0]
 
 
 def _hidden(stored: Mapping[str, Source], seen_by: Sequence[str] | None) -> dict[str, AccessError]:

@@ -93,7 +93,7 @@ def compare(
     stored: Source | None,
     processing: Sequence[str],
     scheme: int = ids.WITHOUT_NAME,
-    acl: tuple[str, ...] | None = None,
+    acl: MetadataValue | None = None,
 ) -> Comparison | None:
     """The document as the next state of its source; None if nothing changed.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlgraph.read import formats
-from hlgraph.read.content import ReadFailure, covering, inadmissible, is_covered
+from hlgraph.read.content import ReadFailure, covering, inadmissible, is_covered, unheard_groups
 from hlgraph.read.discover import covered, source_uri
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.outcomes import Files
@@ -31,6 +31,7 @@ __all__ = [
     "is_covered",
     "read",
     "source_uri",
+    "unheard_groups",
 ]
 
 

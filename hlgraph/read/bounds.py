@@ -82,7 +82,8 @@ class Produced:
     size : its size as stored, bytes
     limit : the largest text, characters; ``ReadOptions.max_bytes``
     text, cells : counts so far
-    groups : what the columns ``acl`` of its sheets hold
+    groups : the groups that the columns ``acl`` of its sheets name
+    acl_columns : the columns ``acl`` of the last table of a sheet, and its last column
     """
 
     origin: Origin
@@ -91,6 +92,7 @@ class Produced:
     text: int = 0
     cells: int = 0
     groups: set[str] = field(default_factory=set)
+    acl_columns: tuple[list[int], int] = ([], -1)
 
     def add(self, text: str) -> str:
         """Count a part of the text and return it. Raises ReadError beyond the limits."""

@@ -135,6 +135,27 @@ def inadmissible(document: Document) -> ReadError | None:
     return _inadmissible_metadata(document)
 
 
+_CELL_ACL = re.compile(r"^\|(?:[^\n]*[| ])?acl ?\|", re.MULTILINE | re.IGNORECASE)
+
+
+def unheard_groups(document: Document) -> tuple[str, ...]:
+    """A warning if a document without groups has a field or a table that looks as if it named some.
+
+    Examples
+    --------
+    >>> unheard_groups(Document("doc:1", "Wages.", metadata={"ACL": "hr"}))
+    ("its field 'ACL' names no groups; the field is called 'acl'",)
+    """
+    if ACL in document.metadata:
+        return ()
+    for name in document.metadata:
+        if name.strip().lower().rpartition(".")[2] == ACL:
+            return (f"its field {name!r} names no groups; the field is called {ACL!r}",)
+    if ACL in document.text.lower() and _CELL_ACL.search(document.text):
+        return (f"a table has a cell {ACL!r}, but a table in a text names no groups; give them with --acl",)
+    return ()
+
+
 def _inadmissible_metadata(document: Document) -> ReadError | None:
     for key, value in document.metadata.items():
         for scalar in value if isinstance(value, tuple | list) else (value,):

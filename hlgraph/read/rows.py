@@ -42,7 +42,7 @@ from hlgraph.read.content import (
 )
 from hlgraph.read.tables import Cell, in_sections
 from hlgraph.records import Document, MetadataValue, Scalar, plain_scalar
-from hlgraph.text import ACL, canonical_time
+from hlgraph.text import ACL, canonical_time, groups_of
 
 _MOST_VALUES = 10_000
 _DEEPEST = 32
@@ -166,7 +166,7 @@ def metadata_of(
         value = value_of(leaf)
         if value is not None:
             metadata.setdefault(clean(name), value)
-    if not path and isinstance(tree.get(ACL), Mapping | list):
+    if not path and not isinstance(tree.get(ACL), str | float | None):
         metadata.setdefault(ACL, ())  # groups that cannot be read: the document is refused, not stored without groups
     return metadata
 
@@ -614,12 +614,11 @@ def _flat(row: Row | Flaw) -> Row | Flaw:
     """A row whose columns are the values of nested objects, named by their paths with spaces."""
     if isinstance(row, Flaw):
         return row
-    if isinstance(row.columns.get(ACL), Mapping):
-        return Flaw(row.number, "has an object as acl", "give groups, such as 'public'")
     try:
-        return Row(row.number, {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)})
+        flat = {path.replace(".", " ").strip(): value for path, value in leaves(row.columns)}
     except ValueError as error:
         return Flaw(row.number, str(error))
+    return Row(row.number, {**flat, ACL: groups} if isinstance(groups := row.columns.get(ACL), Mapping) else flat)
 
 
 def table_documents(
@@ -649,8 +648,11 @@ def table_documents(
     Raises
     ------
     ReadError
-        The rows of a document name different groups, raised while iterating.
+        Two columns are called ``acl``, a row has an ``acl`` that names no groups, or the rows of a document name different ones;
+        raised while iterating.
     """
+    if head is not None and [*head].count(ACL) > 1:
+        raise ReadError(origin.uri, "two columns are called 'acl'", "rename one of them")
     title = clean_title(origin.stem)
     waiting: Document | None = None
     for first, metadata, text in _tables(origin, rows, head=head, unit=unit):
@@ -693,10 +695,11 @@ def _tables(
     """Yield the number of the first row, the metadata and the text of each part, and the failures of rows."""
     names: dict[str, None] = {}
     part: list[dict[str, str]] = []
+    named = set[str]()
     first, length = 1, 0
 
     def metadata() -> dict[str, MetadataValue]:
-        return {"rows": len(part), **groups_of_rows(origin, {cells.get(ACL, "") for cells in part})}
+        return {"rows": len(part), **groups_of_rows(origin, named)}
 
     def markdown() -> str:
         labels = map(cell_text, names if head is None else head)
@@ -720,8 +723,6 @@ def _tables(
             yield 0, {}, failure(origin.uri, f"{unit} {row.number} {row.reason}", mend=row.mend)
             continue
         cells = {name: cell_text(value) for name, value in row.columns.items()}
-        if isinstance(groups := row.columns.get(ACL), list | tuple):
-            cells[ACL] = ";".join(map(str, groups))
         if not any(cells.values()):
             continue
         size = sum(map(len, cells.values())) + len(cells)
@@ -729,11 +730,41 @@ def _tables(
         if part and (len(part) >= _MOST_ROWS or length + size > _MOST_TEXT or is_wide):
             yield first, metadata(), markdown()
             first, length, part, names = first + len(part), 0, [], {}
+            named.clear()
         part.append(cells)
+        named.add(groups_of_cell(origin, row.columns.get(ACL)))
         names.update(dict.fromkeys(cells))
         length += size
     if part:
         yield first, metadata(), markdown()
+
+
+def groups_of_cell(origin: Origin, value: object) -> str:
+    """The groups of a cell of a column ``acl`` as one text; empty for a blank cell.
+
+    Parameters
+    ----------
+    origin : the source, named in the error
+    value : the cell
+
+    Raises
+    ------
+    ReadError
+        The cell holds something that names no groups, such as an object.
+
+    Examples
+    --------
+    >>> origin = Origin("file:///a.jsonl", "a.jsonl")
+    >>> groups_of_cell(origin, "hr; board"), groups_of_cell(origin, ["hr", 7]), groups_of_cell(origin, " ")
+    ('board;hr', '7;hr', '')
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ""
+    try:
+        return ";".join(groups_of(() if (groups := metadata_value(value)) is None else groups))
+    except InputError as error:
+        reason, _, mend = str(error).partition("; ")
+        raise ReadError(origin.uri, f"a row of its table is refused: {reason}", mend) from error
 
 
 def groups_of_rows(origin: Origin, named: Collection[str]) -> dict[str, MetadataValue]:
@@ -742,7 +773,7 @@ def groups_of_rows(origin: Origin, named: Collection[str]) -> dict[str, Metadata
     Parameters
     ----------
     origin : the source, named in the error
-    named : each text in its column ``acl``, once; empty for a row without a group
+    named : the groups of its rows, as :func:`groups_of_cell` returns them
 
     Raises
     ------
@@ -768,6 +799,37 @@ def groups_of_object(value: object) -> dict[str, MetadataValue]:
         return {}
     readable = metadata_value(groups)
     return {ACL: () if readable is None else readable}
+
+
+def groups_of_lists(origin: Origin, lists: Iterable[Sequence[Mapping[str, object]]]) -> dict[str, MetadataValue]:
+    """The metadata field ``acl`` of a source with these lists of objects; empty if they name no groups.
+
+    Parameters
+    ----------
+    origin : the source, named in the error
+    lists : the lists; one without ``acl`` says nothing
+
+    Raises
+    ------
+    ReadError
+        The objects name different groups, or something else than groups.
+    """
+    named = [entries for entries in lists if any(entry.get(ACL) is not None for entry in entries)]
+    return groups_of_rows(origin, {groups_of_cell(origin, entry.get(ACL)) for entries in named for entry in entries})
+
+
+def in_groups(
+    groups: Mapping[str, MetadataValue], results: Iterable[Document | ReadFailure]
+) -> Iterator[Document | ReadFailure]:
+    """Yield the results; a document without groups has these.
+
+    Parameters
+    ----------
+    groups : the metadata field ``acl``; empty: none
+    results : documents and failures
+    """
+    for result in results:
+        yield replace(result, metadata={**groups, **result.metadata}) if isinstance(result, Document) else result
 
 
 def cell_text(value: object) -> str:
@@ -818,6 +880,17 @@ def plain_value(value: object) -> object:
     if isinstance(value, bytes | bytearray | memoryview):
         return None
     return value.isoformat() if isinstance(value, date | time) else _duration(value) or str(value)
+
+
+def named_value(name: object, value: object) -> object:
+    """The value of a column. Bytes as ``acl`` are no groups, ``[]``, so that their row is refused and not read without groups.
+
+    Parameters
+    ----------
+    name : the column
+    value : its value
+    """
+    return [] if name == ACL and isinstance(value, bytes | bytearray | memoryview) else value
 
 
 def one_line(text: str) -> str:
@@ -1051,7 +1124,7 @@ def given_value(value: object) -> object:
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
-        return {str(name): given_value(each) for name, each in value.items()}
+        return {str(name): given_value(named_value(name, each)) for name, each in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(given_value, value), key=str)
     if _is_list(value):
@@ -1139,7 +1212,7 @@ def given_documents(
 
 def _given_row(number: int, row: Mapping[str, object], lost: Counter[tuple[str, str]]) -> Row | Flaw:
     try:
-        columns = {str(name): given_value(value) for name, value in row.items()}
+        columns = {str(name): given_value(named_value(name, value)) for name, value in row.items()}
     except RecursionError:
         return Flaw(number, "nests values too deeply, or in themselves")
     lost.update(_without_text("", row))

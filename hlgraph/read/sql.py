@@ -20,7 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from hlgraph.errors import InputError, ReadError, needs_extra
-from hlgraph.read.rows import plain_value, shown
+from hlgraph.read.rows import named_value, plain_value, shown
 from hlgraph.settings import secret
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _result(uri: str, connection: Connection, query: str) -> Iterator[Mapping[st
     if twice := {name for name in names if names.count(name) > 1}:
         raise ReadError(uri, f"two columns are called {min(twice)!r}", "rename one of them with AS")
     for row in result:
-        yield {name: _plain(cell) for name, cell in zip(names, row, strict=True)}
+        yield {name: _plain(named_value(name, cell)) for name, cell in zip(names, row, strict=True)}
 
 
 def _plain(cell: object) -> object:

@@ -11,6 +11,7 @@ from hlgraph.errors import ReadError
 from hlgraph.read.bounds import Produced
 from hlgraph.read.content import clean, clean_title, markdown_rows
 from hlgraph.read.print_order import NO_HEADING
+from hlgraph.read.rows import groups_of_cell
 from hlgraph.read.tables import Cell, Grid, is_datum, is_value
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import ACL, words
@@ -344,10 +345,31 @@ def sheet_markdown(rows: Sequence[Sequence[Cell]], produced: Produced) -> str:
             for at, row in enumerate(table)
         ]
         grid = Grid(moved, produced=produced)
-        if ACL in grid.head:
-            produced.groups.update(row[grid.head.index(ACL)] for row in grid.rows)
+        _note_groups(table, produced, has_head=any(grid.head))
         parts.append(grid.markdown())
     return "\n\n".join(parts)
+
+
+def _note_groups(table: Sequence[Sequence[Cell]], produced: Produced, *, has_head: bool) -> None:
+    """Note the groups of the rows below each cell ``acl`` in the header of a table, also one that is not recognised as a header.
+
+    A table without a header that is as wide as the last one continues it.
+    """
+    places = {cell.column or 0 for row in table for cell in row}
+    heads = [[cell.column or 0 for cell in row if cell.text == ACL] for row in table[:_MOST_HEAD_ROWS]]
+    at = next((at for at, columns in enumerate(heads) if columns), -1)
+    if at >= 0:
+        produced.acl_columns = heads[at], max(places)
+    elif has_head or max(places) != produced.acl_columns[1]:
+        produced.acl_columns = [], -1
+    for column in produced.acl_columns[0]:
+        text, left = "", 0  # rows that the last cell of the column still covers
+        for row in table[at + 1 :]:
+            own = next((cell for cell in row if cell.column == column), None)
+            text, left = (own.text, own.height) if own else (text, left) if left > 0 else ("", 0)
+            left -= 1
+            if text or len(row) > 1 or len(places) == 2:  # one cell of a wider table names a section, or is a note
+                produced.groups.add(groups_of_cell(produced.origin, text))
 
 
 def _one_below_the_other(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Sequence[Cell]]]:

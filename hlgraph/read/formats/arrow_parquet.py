@@ -18,6 +18,7 @@ from hlgraph.read.formats._format import RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import Flaw, Row, RowMapping, Table, documents_of, plain_value, table_documents
 from hlgraph.records import Document
+from hlgraph.text import ACL
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema
@@ -97,6 +98,8 @@ def _distinct(origin: Origin, schema: Schema) -> list[str]:
     names = list(schema.names)
     if twice := {name for name in names if names.count(name) > 1}:
         raise ReadError(origin.uri, f"two columns are called {min(twice)!r}", "rename one of them")
+    if ACL in names and "binary" in str(schema.field(ACL).type):
+        raise ReadError(origin.uri, "its column 'acl' is binary, so it names no groups", "store it as text")
     return names
 
 

@@ -24,8 +24,9 @@ from hlgraph.read.formats._blocks import Unread, document_of, heading, records_t
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats._xml import attribute, below, children, parsed, tag_of
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import cell_text, numbered_leaves
+from hlgraph.read.rows import cell_text, groups_of_cell, groups_of_object, groups_of_rows, numbered_leaves
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import ACL
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -133,14 +134,19 @@ def read_geojson(origin: Origin, data: bytes, *, options: ReadOptions) -> Docume
     if not isinstance(root, dict) or kind not in ("FeatureCollection", "Feature", *_GEOMETRY_OF_JSON):
         raise ReadError(origin.uri, "is not GeoJSON: its first object has no type of it", "add --format json")
     features = root.get("features") if kind == "FeatureCollection" else [root]
-    rows = [_feature(feature, unread) for feature in features or () if isinstance(feature, dict)]
+    features = [feature for feature in features or () if isinstance(feature, dict)]
+    given = [feature.get("properties") for feature in features]
+    named = {groups_of_cell(origin, each.get(ACL) if isinstance(each, dict) else None) for each in given}
+    groups = {**groups_of_object(root), **groups_of_rows(origin, named)}
+    rows = [_feature(feature, unread) for feature in features]
     about = {
         name: cell_text(value) for name, value in root.items() if name not in _STRUCTURE and kind == "FeatureCollection"
     }
     blocks = [f"{name}: {value}" for name, value in about.items() if value and name not in _NAMES]
     title = next((about[name] for name in _NAMES if about.get(name)), "")
     blocks += records_table(rows, produced)
-    return document_of(produced, blocks, title=title, warnings=(*warnings, *unread.warnings()), part="its features")
+    notes = (*warnings, *unread.warnings())
+    return document_of(produced, blocks, title=title, metadata=groups, warnings=notes, part="its features")
 
 
 def _feature(feature: dict[str, Any], unread: Unread) -> _Values:

@@ -39,7 +39,9 @@ from hlgraph.read.rows import (
     Table,
     cell_text,
     cell_value,
+    groups_of_lists,
     groups_of_object,
+    in_groups,
     metadata_value,
     not_text,
     numbered_leaves,
@@ -51,6 +53,7 @@ from hlgraph.read.rows import (
     too_long,
 )
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import ACL
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -189,17 +192,20 @@ def read_values(
         chat = chat_of(origin, whole.values[0], warnings=whole.warnings)
         chats = [chat] if chat else dialogues(origin, whole.values[0], warnings=whole.warnings)
         if chats:
-            yield from chats
+            yield from in_groups(groups_of_object(whole.values[0]), chats)
             return
     for number, value in enumerate(whole.values, 1):
         place = Origin(f"{origin.uri}#{number}", origin.name) if len(whole.values) > 1 else origin
         mapping = RowMapping(options.mapping, value_of=whole.value_of)
-        for result in _documents(place, whole._replace(values=(value,)), mapping):
-            if isinstance(result, ReadFailure):
-                yield result
-            else:
-                yield replace(result, metadata={**groups_of_object(value), **result.metadata})
+        yield from in_groups(groups_of_object(value), _documents(place, whole._replace(values=(value,)), mapping))
         whole = whole._replace(comments=(), warnings=())
+
+
+def _groups_within(origin: Origin, value: Any) -> dict[str, MetadataValue]:
+    """The groups that the objects in the lists of an object name, if all of it is one source. Raises ReadError if they differ."""
+    lists: dict[str, list[Any]] = {}
+    _without_lists(value, lists, "")
+    return groups_of_lists(origin, lists.values())
 
 
 def values_table(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions, parse: _Parser) -> Table:
@@ -310,6 +316,7 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
         and _entries(value, mapping) == [value]
         and not mapping.has_text(value)
     ):
+        groups = _groups_within(origin, value)
         alone, has_values = _names_alone(value)
         lists = [
             name
@@ -320,15 +327,15 @@ def _documents(origin: Origin, whole: _Values, mapping: RowMapping) -> Iterator[
             with suppress(ReadError):  # too many cells: each value with its path
                 tables = [*_tables_of(value, lists, Produced(origin, 0, 0))]
                 if len(tables) > 1:
-                    yield text_document(origin, [*above, *tables], warnings=whole.warnings)
+                    yield from in_groups(groups, [text_document(origin, [*above, *tables], warnings=whole.warnings)])
                     return
         above += [f"without a value: {', '.join(alone)}"] if alone and whole.are_settings else []
         if not has_values and above:
             yield text_document(origin, above, warnings=whole.warnings)
         else:
-            yield from table_documents(
-                origin, pairs_of(value), head=["", ""], unit="value", warnings=whole.warnings, above=above
-            )
+            rows = pairs_of(value)
+            pairs = table_documents(origin, rows, head=["", ""], unit="value", warnings=whole.warnings, above=above)
+            yield from in_groups(groups, pairs)
     elif whole.are_settings and not isinstance(value, dict | list):
         yield text_document(origin, [*above, cell_text(value)], warnings=whole.warnings)
     else:
@@ -863,11 +870,11 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     if not any(cell_text(leaf) for _, leaf in numbered_leaves(value)):
         raise ReadError(origin.uri, "is empty: its elements hold no text")
     whole = _without_secrets(_Values((value,), remarks.loose, unread.warnings(), cell_value))
-    results: Iterator[Document | ReadFailure]
     tables = _own_tables(whole.values[0], Produced(origin, len(data), options.max_bytes), is_deep=not options.mapping)
     if outlines or tables:
         blocks = ["\n".join(outlines)] if outlines else tables
-        results = iter([text_document(origin, [*whole.comments, *blocks], warnings=whole.warnings)])
+        document = text_document(origin, [*whole.comments, *blocks], warnings=whole.warnings)
+        results = in_groups(_groups_within(origin, whole.values[0]), [document])
     else:
         results = _documents(origin, whole, RowMapping(options.mapping, value_of=cell_value))
     stem = clean_title(origin.stem)
@@ -875,7 +882,7 @@ def read_xml(origin: Origin, stream: io.BufferedReader, *, options: ReadOptions)
     named = {**head, **value} if isinstance(head, dict) else value
     title = next((clean_title(str(named[name])) for name in _TITLED if isinstance(named.get(name), str)), "")
     is_feed = tag_of(root) in ("feed", "rss", "RDF")
-    for result in results:
+    for result in in_groups(groups_of_object(whole.values[0]), results):
         if not isinstance(result, Document) or not title:
             yield result
         elif result.title == stem:
@@ -1008,7 +1015,7 @@ def _without_markup(text: str) -> str:
 def _hoisted(value: dict[str, object]) -> dict[str, object]:
     """The values of the only inner object, where a list of objects is deeper, with the others beside it: a feed's channel."""
     inner = [name for name, entry in value.items() if isinstance(entry, dict | list)]
-    while len(inner) == 1 and isinstance(within := value[inner[0]], dict):
+    while len(inner) == 1 and inner != [ACL] and isinstance(within := value[inner[0]], dict):
         value = {name: entry for name, entry in value.items() if name != inner[0]} | within
         inner = [name for name, entry in value.items() if isinstance(entry, dict | list)]
     return value

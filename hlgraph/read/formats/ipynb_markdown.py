@@ -1,4 +1,4 @@
-"""Readers of Markdown (without YAML front matter and hidden HTML, with bars around rows of tables) and of Jupyter notebooks.
+"""Readers of Markdown (without front matter and hidden HTML, with bars around rows of tables) and of Jupyter notebooks.
 
 The title of a Markdown file comes from the front matter, else from the first heading, else from the stem of the file name.
 """
@@ -6,6 +6,7 @@ The title of a Markdown file comes from the front matter, else from the first he
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,10 @@ from hlgraph.read.rows import metadata_of
 from hlgraph.records import Document, MetadataValue
 from hlgraph.text import is_separator, plain
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(
+    r"\s*^(?:---[ \t]*\n(?P<yaml>.{0,65536}?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.{0,65536}?)^\+\+\+)[ \t]*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)|(?<!`)(`{1,3})(?!`)[^`\n]{1,500}\2", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*")
@@ -54,11 +58,11 @@ def read_markdown(origin: Origin, data: bytes, *, options: ReadOptions) -> Docum
     Raises
     ------
     ReadError
-        The file is not text, holds nothing after the front matter, or the front matter is not YAML or too large.
+        The file is not text, holds nothing after the front matter, or the front matter is neither YAML nor TOML, or too large.
     """
     whole, warnings = decode(origin, data, encoding=options.encoding)
     match = _FRONT_MATTER.match(whole)
-    front, flaws = _front_matter(origin, match.group(1)) if match else (None, ())
+    front, flaws = _front_matter(origin, match) if match else (None, ())
     text = without_note_marks(whole[match.end() :] if match and front is not None else whole)
     text = with_definitions(with_drawn_tables(shown(text)))
     if not text.strip():
@@ -134,9 +138,12 @@ class _FrontMatter(yaml.SafeLoader):
 _FrontMatter.add_constructor("tag:yaml.org,2002:timestamp", _FrontMatter.date)
 
 
-def _front_matter(origin: Origin, block: str) -> tuple[Mapping[str, object] | None, tuple[str, ...]]:
-    """The mapping between two ``---`` lines and the flaws in it; None if they enclose text instead of a mapping."""
-    loader = None
+def _front_matter(origin: Origin, match: re.Match[str]) -> tuple[Mapping[str, object] | None, tuple[str, ...]]:
+    """The mapping between two ``---`` or ``+++`` lines and the flaws in it; None if they enclose text instead of a mapping."""
+    if match["yaml"] is None:
+        with parser_errors(origin.uri, "TOML", part="its front matter", mend="correct it"):
+            return tomllib.loads(match["toml"]), ()
+    block, loader = match["yaml"], None
     try:
         with parser_errors(origin.uri, "YAML", part="its front matter", mend="correct it"):
             loader = _FrontMatter(block)

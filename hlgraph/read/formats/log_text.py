@@ -23,10 +23,10 @@ from hlgraph.read.formats._blocks import Unread, with_turns
 from hlgraph.read.formats._format import FileFormat
 from hlgraph.read.formats.ipynb_markdown import with_definitions, with_drawn_tables
 from hlgraph.read.options import ReadOptions
-from hlgraph.read.rows import cell_text, leaves
+from hlgraph.read.rows import cell_text, groups_of_cell, groups_of_object, groups_of_rows, leaves
 from hlgraph.read.tables import table_markdown, tables_in
 from hlgraph.records import PAGE_BREAK, Detail, Document, MetadataValue
-from hlgraph.text import BlockKind, blocks, canonical_time, plain
+from hlgraph.text import ACL, BlockKind, blocks, canonical_time, plain
 
 _LEVELS = (
     "TRACE|DEBUG|VERBOSE|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|SEVERE|CRIT(?:ICAL)?|FATAL|ALERT|EMERG(?:ENCY)?|PANIC"
@@ -427,7 +427,9 @@ def chat_of(origin: Origin, value: object, *, warnings: tuple[str, ...]) -> Docu
     order = sorted(lines, key=lambda line: line[0]) if names[0] == "sender_name" else lines  # the newest stand first
     document = text_document(origin, [line for _, line in order], warnings=(*warnings, *unread.warnings()))
     title = clean_title(_rejoined(cell_text(about.get("name") or about.get("title") or "")))
-    return replace(document, title=title or document.title) if lines else None
+    named = {groups_of_cell(origin, entry.get(ACL)) for entry in entries}
+    metadata = {**document.metadata, **groups_of_rows(origin, named)}
+    return replace(document, title=title or document.title, metadata=metadata) if lines else None
 
 
 def _rejoined(text: str) -> str:
@@ -460,7 +462,8 @@ def dialogues(origin: Origin, value: object, *, warnings: tuple[str, ...]) -> li
         document = text_document(origin, blocks, warnings=(*warnings, *unread.warnings()))
         title = clean_title(cell_text(entry.get("title") or entry.get("name") or "")) or document.title
         uri = f"{origin.uri}#{number}" if isinstance(value, list) else document.uri
-        documents += [replace(document, title=title, uri=uri)] if blocks else []
+        metadata = {**document.metadata, **groups_of_object(entry)}
+        documents += [replace(document, title=title, uri=uri, metadata=metadata)] if blocks else []
     return documents
 
 

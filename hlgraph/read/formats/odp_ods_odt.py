@@ -291,6 +291,7 @@ def _sheets(flow: Flow, body: Element) -> Iterator[str]:
     """The sheets of a workbook, each a heading and the groups of rows between blank ones."""
     for sheet in children(body, "table"):
         groups = ([[cell for cell in row if cell.text] for row in rows] for rows in _groups(flow, sheet, is_sheet=True))
+        flow.produced.acl_columns = [], -1
         blocks = [sheet_markdown(rows, flow.produced) for rows in groups]
         if blocks:
             yield heading(attribute(sheet, "name"), 2)

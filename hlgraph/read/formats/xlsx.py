@@ -91,6 +91,7 @@ def read_xlsx(origin: Origin, data: bytes, *, options: ReadOptions) -> Document:
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # the stored dimensions may be wrong
             stored = _Stored(data, sheet)
+            produced.acl_columns = [], -1
             tables = [produced.add(clean(text)) for text in _tables(sheet.iter_rows(), stored, produced) if text]
             beside, count = _beside(data, stored.path, seen=seen)
             tables = [*stored.headers, *tables, *map(produced.add, beside)]
