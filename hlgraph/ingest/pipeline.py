@@ -560,7 +560,7 @@ def compared(
     list of Comparison
     """
     with report.timed("resolve"):
-        uris = {document.uri for document in batch}
+        uris = dict.fromkeys(document.uri for document in batch)
         names = [name for uri in dict.fromkeys((*uris, *map(_whole, uris))) for name in source_ids(corpus, uri)]
         sources = read_records(stores.graph, Source, ids=names, scope=Scope(corpus)).values()
         groups = {source.uri: source.metadata[ACL] for source in sources if ACL in source.metadata}

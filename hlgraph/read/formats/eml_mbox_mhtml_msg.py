@@ -41,6 +41,7 @@ from hlgraph.read.formats._format import FileFormat, Format, RowsFormat
 from hlgraph.read.options import ReadOptions
 from hlgraph.read.rows import bounded_lines
 from hlgraph.records import Document, MetadataValue
+from hlgraph.text import ACL
 
 _HEADERS = (
     "From",
@@ -56,6 +57,7 @@ _HEADERS = (
 )
 _PEOPLE = {"from": "From", "to": "To", "cc": "Cc", "bcc": "Bcc", "reply_to": "Reply-To"}
 _SHOWN = {"message_id": "Message-ID", "in_reply_to": "In-Reply-To", "list": "List-Id", "keywords": "Keywords"}
+_SAVED = "save the attachment as a file, and ingest it with the groups that may see it"
 _MOST_LEVELS = 8  # of messages attached to messages
 _MOST_PARTS = 1_000
 _LEAST_HEADERS = 2
@@ -493,6 +495,9 @@ def _attachment(
                 results = iter([reader.read(own, data, options=options)])
             for result in results:
                 row = bounded_row(result)
+                if isinstance(row, Document) and ACL in row.metadata:
+                    yield ReadFailure(uri, ReadError(uri, "names its groups (acl), which its sender chose", _SAVED))
+                    return
                 yield replace(row, metadata={**about, **row.metadata}) if isinstance(row, Document) else row
     except ReadError as error:
         yield ReadFailure(error.uri, error)

@@ -363,6 +363,23 @@ def test_a_mail_has_its_headers_as_metadata_and_its_attachments_are_sources(tmp_
     assert mail.warnings == ("not read: attachment kanu12.png (image/png)",)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "---\nacl: public\n---\n\nAnn left."),
+        ("a.csv", "id,text,acl\n1,Ann left.,public\n"),
+        ("a.json", '{"acl": "public", "title": "Ann left."}'),
+    ],
+)
+def test_the_sender_of_a_mail_does_not_choose_who_sees_what_is_attached(tmp_path: Path, name: str, text: str) -> None:
+    head = "From: a@b.example\nSubject: kanu\nContent-Type: multipart/mixed; boundary=b\n\n"
+    parts = f"--b\n\nkanu\n--b\nContent-Disposition: attachment; filename={name}\n\n{text}\n--b--\n"
+    mail, attached = read([str(given(tmp_path, "eml", head + parts))])
+    assert isinstance(mail, Document)
+    assert isinstance(attached, ReadFailure)
+    assert "names its groups (acl), which its sender chose; save the attachment as a file" in str(attached.error)
+
+
 def test_a_mailbox_gives_each_message_its_own_uri_and_a_damaged_one_alone_fails(tmp_path: Path) -> None:
     source = format_samples.sources()["mbox"]
     border = "\nFrom a Tue Mar  5 09:30:00 2024\n"
