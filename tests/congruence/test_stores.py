@@ -359,7 +359,7 @@ def test_the_pulls_of_beams_give_the_same_subgraph(ways: Ways, corpus: str, has_
     relationships = {Relationship.MENTIONS, *([Relationship.ABOUT] if has_topics else [])}
     kinds = {Kind.STATEMENT, Kind.ENTITY, *([Kind.TOPIC] if has_topics else [])}
     sizes = set()
-    for number in range(34):
+    for number in range(48):
         shape = PullShape(
             frozenset(relationships),
             frozenset(kinds),
