@@ -124,9 +124,8 @@ class Gate:
         DeadlineError : it took too long
         """
         future = self.begin(work)
-        done, _ = await asyncio.wait(
-            (future,), timeout=seconds
-        )  # which leaves the call alone, also if this is cancelled
+        # The call goes on, also if the wait is cancelled.
+        done, _ = await asyncio.wait((future,), timeout=seconds)
         if not done:
             raise DeadlineError(f"the call took longer than {seconds:g} s; ask for less, or ask again later")
         return future.result()
